@@ -1,0 +1,3 @@
+//! The `jnd` command.
+
+fn main() {}

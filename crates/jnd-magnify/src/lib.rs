@@ -1,0 +1,1 @@
+//! Eulerian video magnification: makes changes too small to see visible.

@@ -1,0 +1,8 @@
+//! `jnd`: video on both sides of the just-noticeable difference.
+//!
+//! Magnify the changes nobody sees ([`magnify`]) and score the ones viewers notice ([`score`]);
+//! [`video`] is what both read and write.
+
+pub use jnd_magnify as magnify;
+pub use jnd_score as score;
+pub use jnd_video as video;
