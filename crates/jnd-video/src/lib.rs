@@ -4,6 +4,7 @@
 mod error;
 mod format;
 mod frame;
+pub mod simd;
 mod stream;
 
 pub use error::{Error, Result};
