@@ -1,3 +1,89 @@
-//! The `jnd` command.
+//! The `jnd` command: a thin layer over the `jnd` library. Every job that has to do with video is the library's; this
+//! program reads arguments, shows progress, prints what happened and turns it into an exit code.
 
-fn main() {}
+mod doctor;
+mod exit;
+mod interrupt;
+mod shell;
+
+use std::process::ExitCode;
+
+use clap::{ArgAction, CommandFactory, Parser, Subcommand};
+
+/// Magnifies changes in video too small to see, and scores the ones viewers notice.
+#[derive(Debug, Parser)]
+#[command(name = "jnd", version, max_term_width = 100, propagate_version = false)]
+struct Cli {
+    #[command(subcommand)]
+    command: Commands,
+}
+
+#[derive(Debug, Subcommand)]
+enum Commands {
+    /// Say what works on this machine, and what is missing.
+    Doctor,
+    /// Print a shell's completions.
+    Completions(shell::CompletionArgs),
+    /// Print the manual page.
+    #[command(hide = true)]
+    Man,
+}
+
+/// How much to print. Flattened into the subcommands, since not every one has room for these letters.
+#[derive(Debug, Clone, Copy, Default, clap::Args)]
+pub(crate) struct Verbosity {
+    /// Print nothing but errors.
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Say more: causes of errors and what is done; twice for details.
+    #[arg(short, long, action = ArgAction::Count)]
+    pub(crate) verbose: u8,
+}
+
+impl Commands {
+    fn verbosity(&self) -> Verbosity {
+        match self {
+            Self::Doctor | Self::Completions(_) | Self::Man => Verbosity::default(),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(e) => {
+            // Help and version go to standard output and are no errors. A closed pipe there is none either.
+            let _ = e.print();
+            return ExitCode::from(if e.use_stderr() { exit::USAGE } else { exit::DONE });
+        }
+    };
+    let verbosity = cli.command.verbosity();
+    start_log(verbosity);
+    interrupt::install();
+    let outcome = match cli.command {
+        Commands::Doctor => doctor::run(),
+        Commands::Completions(args) => shell::completions(&args, Cli::command()),
+        Commands::Man => shell::manual(Cli::command()),
+    };
+    match outcome {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => ExitCode::from(failure.report(verbosity)),
+    }
+}
+
+/// Sends the library's log to standard error: warnings always (unless quiet), more with `-v`.
+fn start_log(verbosity: Verbosity) {
+    use tracing_subscriber::filter::LevelFilter;
+    let level = match (verbosity.quiet, verbosity.verbose) {
+        (true, _) => LevelFilter::OFF,
+        (_, 0) => LevelFilter::WARN,
+        (_, 1) => LevelFilter::INFO,
+        _ => LevelFilter::DEBUG,
+    };
+    tracing_subscriber::fmt()
+        .with_max_level(level)
+        .with_writer(std::io::stderr)
+        .with_target(false)
+        .without_time()
+        .init();
+}

@@ -3,6 +3,9 @@
 //! Magnify the changes nobody sees ([`magnify`]) and score the ones viewers notice ([`score`]);
 //! [`video`] is what both read and write.
 
+mod error;
+
+pub use error::{Error, Result};
 pub use jnd_magnify as magnify;
 pub use jnd_score as score;
 pub use jnd_video as video;
