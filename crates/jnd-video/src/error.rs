@@ -61,6 +61,170 @@ pub enum Error {
         /// What the system said.
         source: std::io::Error,
     },
+    /// The input ends inside a frame. Every whole frame before the cut has been delivered.
+    #[error("{path}: input is cut off after {frames} whole frames ({detail})")]
+    Truncated {
+        /// The file, or a name for the stream.
+        path: String,
+        /// Whole frames delivered before the cut.
+        frames: u64,
+        /// What is missing.
+        detail: String,
+    },
+    /// The input contradicts its own format.
+    #[error("{path}: not valid: {detail}")]
+    Broken {
+        /// The file, or a name for the stream.
+        path: String,
+        /// What is wrong with it.
+        detail: String,
+    },
+    /// The input or output is sound, but not something this reader or writer does.
+    #[error("{path}: {what} is not supported; {instead}")]
+    Unsupported {
+        /// The file, or a name for the stream.
+        path: String,
+        /// What is not supported.
+        what: String,
+        /// The way out.
+        instead: String,
+    },
+    /// The job needs the `ffmpeg` program, which was not found.
+    #[error(
+        "{path}: {what} needs the ffmpeg and ffprobe programs, which were not found; install them \
+         (`apt install ffmpeg`, `brew install ffmpeg`, `winget install ffmpeg`, or ffmpeg.org) or set JND_FFMPEG and JND_FFPROBE \
+         to their paths"
+    )]
+    NeedsFfmpeg {
+        /// The file, or a name for the stream.
+        path: String,
+        /// What needs it: a codec, a container, an option.
+        what: String,
+    },
+    /// The `ffmpeg` or `ffprobe` program failed.
+    #[error("{path}: {program} failed ({status})")]
+    Child {
+        /// The file, or a name for the stream.
+        path: String,
+        /// `ffmpeg` or `ffprobe`.
+        program: &'static str,
+        /// How it ended.
+        status: String,
+        /// The last lines it wrote to standard error.
+        source: ChildMessage,
+    },
+    /// The input has no picture stream.
+    #[error("{path}: no video stream in it{found}")]
+    NoVideo {
+        /// The file, or a name for the stream.
+        path: String,
+        /// What it has instead, in brackets, or nothing.
+        found: String,
+    },
+    /// The input has a picture stream without a single whole frame.
+    #[error("{path}: no frames in it")]
+    NoFrames {
+        /// The file, or a name for the stream.
+        path: String,
+    },
+    /// A raw file's size does not fit the geometry given.
+    #[error("{path}: {bytes} bytes do not fit raw frames of {width}x{height} {format}{hint}")]
+    RawSize {
+        /// The file.
+        path: String,
+        /// Its size.
+        bytes: u64,
+        /// Width given.
+        width: usize,
+        /// Height given.
+        height: usize,
+        /// Format given.
+        format: String,
+        /// What would fit.
+        hint: String,
+    },
+    /// The output exists already.
+    #[error("{path} exists already; give --overwrite to replace it")]
+    Exists {
+        /// The file.
+        path: String,
+    },
+    /// Input and output are one file.
+    #[error("{path} is both the input and the output; write to another name")]
+    SameFile {
+        /// The file.
+        path: String,
+    },
+    /// An option that has no meaning here, or a value outside its range.
+    #[error("{option} {value}: {legal}")]
+    BadOption {
+        /// The option.
+        option: &'static str,
+        /// The value given.
+        value: String,
+        /// What is legal.
+        legal: String,
+    },
+    /// A frame is not of its stream's format and size.
+    #[error("frame of {have} given to a stream of {want}")]
+    FrameMismatch {
+        /// The frame's format and size.
+        have: String,
+        /// The stream's.
+        want: String,
+    },
+    /// Spooled frames would take more room than allowed.
+    #[error(
+        "the input is a pipe that must be read twice, and its frames take more than the {limit} bytes that the spool in {dir} may hold; \
+         raise the limit, or give a file"
+    )]
+    SpoolFull {
+        /// Directory of the spool.
+        dir: String,
+        /// Bytes allowed.
+        limit: u64,
+    },
+    /// The caller asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+    /// A codec library refused.
+    #[error("{path}: {codec}: {detail}")]
+    Codec {
+        /// The file, or a name for the stream.
+        path: String,
+        /// Name of the library.
+        codec: &'static str,
+        /// What it said, or what it was asked.
+        detail: String,
+    },
+}
+
+/// What a child process wrote to its standard error.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ChildMessage(pub String);
+
+impl Error {
+    pub(crate) fn io(path: impl Into<String>, source: std::io::Error) -> Self {
+        Self::Io { path: path.into(), source }
+    }
+
+    pub(crate) fn broken(path: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self::Broken { path: path.into(), detail: detail.into() }
+    }
+
+    pub(crate) fn unsupported(
+        path: impl Into<String>,
+        what: impl Into<String>,
+        instead: impl Into<String>,
+    ) -> Self {
+        Self::Unsupported { path: path.into(), what: what.into(), instead: instead.into() }
+    }
+
+    /// Whether this is a pipe closed by its reader, which ends a run quietly.
+    pub fn is_broken_pipe(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == std::io::ErrorKind::BrokenPipe)
+    }
 }
 
 /// Result of this crate.

@@ -56,6 +56,27 @@ pub struct PixelFormat {
     packing: Packing,
 }
 
+/// `ffmpeg`'s names.
+#[rustfmt::skip]
+const NAMES: &[(&str, Layout, u8, Packing)] = {
+    use Layout::*;
+    use Packing::*;
+    &[
+        ("gray", Gray, 8, Low), ("gray9le", Gray, 9, Low), ("gray10le", Gray, 10, Low), ("gray12le", Gray, 12, Low),
+        ("gray14le", Gray, 14, Low), ("gray16le", Gray, 16, Low),
+        ("rgb24", Rgb, 8, Low), ("rgb48le", Rgb, 16, Low), ("bgr24", Bgr, 8, Low), ("bgr48le", Bgr, 16, Low),
+        ("gbrp", Gbr, 8, Low), ("gbrp9le", Gbr, 9, Low), ("gbrp10le", Gbr, 10, Low), ("gbrp12le", Gbr, 12, Low),
+        ("gbrp14le", Gbr, 14, Low), ("gbrp16le", Gbr, 16, Low),
+        ("yuv420p", Yuv420, 8, Low), ("yuv420p9le", Yuv420, 9, Low), ("yuv420p10le", Yuv420, 10, Low),
+        ("yuv420p12le", Yuv420, 12, Low), ("yuv420p14le", Yuv420, 14, Low), ("yuv420p16le", Yuv420, 16, Low),
+        ("yuv422p", Yuv422, 8, Low), ("yuv422p9le", Yuv422, 9, Low), ("yuv422p10le", Yuv422, 10, Low),
+        ("yuv422p12le", Yuv422, 12, Low), ("yuv422p14le", Yuv422, 14, Low), ("yuv422p16le", Yuv422, 16, Low),
+        ("yuv444p", Yuv444, 8, Low), ("yuv444p9le", Yuv444, 9, Low), ("yuv444p10le", Yuv444, 10, Low),
+        ("yuv444p12le", Yuv444, 12, Low), ("yuv444p14le", Yuv444, 14, Low), ("yuv444p16le", Yuv444, 16, Low),
+        ("nv12", Nv12, 8, Low), ("p010le", Nv12, 10, High), ("p012le", Nv12, 12, High), ("p016le", Nv12, 16, Low),
+    ]
+};
+
 /// Size of one plane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlaneSize {
@@ -98,6 +119,29 @@ impl PixelFormat {
         }
         let packing = if depth == 8 || depth == 16 { Packing::Low } else { packing };
         Ok(Self { layout, depth, packing })
+    }
+
+    /// The name `ffmpeg` knows the format by, if it has one.
+    pub fn name(&self) -> Option<&'static str> {
+        NAMES
+            .iter()
+            .find(|(_, layout, depth, packing)| {
+                *layout == self.layout && *depth == self.depth && *packing == self.packing
+            })
+            .map(|n| n.0)
+    }
+
+    /// The format that `ffmpeg` calls `name`; of formats above 8 bits the suffix `le` may be left out.
+    pub fn from_name(name: &str) -> Option<Self> {
+        NAMES
+            .iter()
+            .find(|n| n.0 == name || n.0.strip_suffix("le") == Some(name))
+            .map(|&(_, layout, depth, packing)| Self { layout, depth, packing })
+    }
+
+    /// Every name that [`PixelFormat::from_name`] knows.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        NAMES.iter().map(|n| n.0)
     }
 
     /// Division into planes.

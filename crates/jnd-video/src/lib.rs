@@ -4,10 +4,26 @@
 mod error;
 mod format;
 mod frame;
+mod output;
+mod probe;
+mod queue;
+mod raw;
+mod rotate;
 pub mod simd;
+mod sink;
+mod source;
 mod stream;
+mod trim;
+mod y4m;
 
-pub use error::{Error, Result};
+pub use error::{ChildMessage, Error, Result};
 pub use format::{ChromaRounding, Layout, MAX_SIDE, Packing, PixelFormat, PlaneSize, check_size};
 pub use frame::{Buffer, Frame, FrameMut, FrameRef, Plane, PlaneMut, Planes, PlanesMut, Sample, Timestamp};
+pub use output::remove_partial_outputs;
+pub use probe::{MediaInfo, MediaStream, StreamKind, probe};
+pub use queue::{DEFAULT_DEPTH, PumpOptions, Pumped, ReadAhead, WriteBehind, pump};
+pub use rotate::{Rotated, rotate};
+pub use sink::{Codec, CreateOptions, EncoderChoice, FrameSink, Output, create, same_file};
+pub use source::{DecoderChoice, FrameSource, Input, OpenOptions, RawGeometry, open};
 pub use stream::{ChromaSiting, ColorRange, ColorTags, FieldOrder, Rate, Rational, StreamInfo};
+pub use y4m::{Y4mHeader, parse_header};

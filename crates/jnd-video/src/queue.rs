@@ -1,0 +1,479 @@
+//! Reading and writing on threads of their own, so that they overlap with the work between them.
+//!
+//! A fixed set of frames goes round: the reading thread fills them, the caller empties them, and the same on the
+//! writing side. Nothing is allocated once they are made, and a slow side holds the fast one up.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::{Error, Frame, FrameSink, FrameSource, Result, StreamInfo};
+
+/// How often a waiting thread looks whether it should stop.
+const POLL: Duration = Duration::from_millis(50);
+
+/// How long a dropped writer waits for its thread to remove the partial output.
+const GRACE: Duration = Duration::from_millis(800);
+
+/// Frames in flight on each side unless told otherwise.
+pub const DEFAULT_DEPTH: usize = 4;
+
+fn lost(what: &str) -> Error {
+    Error::io(what, std::io::Error::other("the thread ended early"))
+}
+
+/// Waits for a message, looking at `stop` now and then.
+fn wait<T>(rx: &Receiver<T>, stop: &Option<Arc<AtomicBool>>, what: &str) -> Result<T> {
+    loop {
+        if stop.as_ref().is_some_and(|s| s.load(Ordering::Relaxed)) {
+            return Err(Error::Interrupted);
+        }
+        match rx.recv_timeout(POLL) {
+            Ok(v) => return Ok(v),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Err(lost(what)),
+        }
+    }
+}
+
+/// What the source can say about itself only while it is on the reading thread.
+struct Said {
+    decoder: String,
+    notes: Vec<String>,
+}
+
+/// A source that is read ahead by a thread. It is a source itself; [`ReadAhead::read`] swaps buffers, it copies nothing.
+pub struct ReadAhead {
+    info: StreamInfo,
+    hint: Option<u64>,
+    said: Arc<Mutex<Said>>,
+    filled: Receiver<Result<Option<Frame>>>,
+    empties: Sender<Frame>,
+    stop: Option<Arc<AtomicBool>>,
+    done: bool,
+}
+
+impl ReadAhead {
+    /// Starts reading with `depth` frames in flight (at least 1). Where `stop` is given, setting it makes
+    /// [`ReadAhead::read`] return [`Error::Interrupted`] soon, even while the input is silent.
+    ///
+    /// # Errors
+    /// A thread that cannot be started.
+    pub fn new(source: Box<dyn FrameSource>, depth: usize, stop: Option<Arc<AtomicBool>>) -> Result<Self> {
+        let depth = depth.max(1);
+        let info = source.info().clone();
+        let hint = source.frames_hint();
+        let said = Arc::new(Mutex::new(Said { decoder: source.decoder(), notes: source.notes() }));
+        let (fill, filled) = sync_channel(depth + 1);
+        let (empties, empty) = channel();
+        for _ in 0..depth {
+            let _ = empties.send(source.new_frame()?);
+        }
+        let shared = said.clone();
+        std::thread::Builder::new()
+            .name("jnd-read".into())
+            .spawn(move || read_thread(source, &empty, &fill, &shared))
+            .map_err(|e| Error::io("reading thread", e))?;
+        Ok(Self { info, hint, said, filled, empties, stop, done: false })
+    }
+}
+
+fn read_thread(
+    mut source: Box<dyn FrameSource>,
+    empty: &Receiver<Frame>,
+    fill: &SyncSender<Result<Option<Frame>>>,
+    said: &Mutex<Said>,
+) {
+    while let Ok(mut frame) = empty.recv() {
+        let message = source.read(&mut frame).map(|more| more.then_some(frame));
+        let last = !matches!(message, Ok(Some(_)));
+        if last {
+            *said.lock().unwrap_or_else(|e| e.into_inner()) =
+                Said { decoder: source.decoder(), notes: source.notes() };
+        }
+        if fill.send(message).is_err() || last {
+            return;
+        }
+    }
+}
+
+impl FrameSource for ReadAhead {
+    fn info(&self) -> &StreamInfo {
+        &self.info
+    }
+
+    fn read(&mut self, frame: &mut Frame) -> Result<bool> {
+        crate::sink::check_frame(&self.info, frame)?;
+        if self.done {
+            return Ok(false);
+        }
+        match wait(&self.filled, &self.stop, "reading thread")? {
+            Ok(Some(mut full)) => {
+                std::mem::swap(frame, &mut full);
+                // The thread may be gone already after its last frame; the buffer is then simply dropped.
+                let _ = self.empties.send(full);
+                Ok(true)
+            }
+            Ok(None) => {
+                self.done = true;
+                Ok(false)
+            }
+            Err(e) => {
+                self.done = true;
+                Err(e)
+            }
+        }
+    }
+
+    fn decoder(&self) -> String {
+        self.said.lock().unwrap_or_else(|e| e.into_inner()).decoder.clone()
+    }
+
+    fn frames_hint(&self) -> Option<u64> {
+        self.hint
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.said.lock().unwrap_or_else(|e| e.into_inner()).notes.clone()
+    }
+}
+
+/// What the writing thread is told.
+enum Job {
+    Frame(Frame),
+    Finish,
+}
+
+/// A sink that is written to by a thread.
+pub struct WriteBehind {
+    info: StreamInfo,
+    encoder: String,
+    notes: Arc<Mutex<Vec<String>>>,
+    jobs: Option<Sender<Job>>,
+    empties: Receiver<Frame>,
+    outcome: Receiver<Result<()>>,
+    stop: Option<Arc<AtomicBool>>,
+}
+
+impl WriteBehind {
+    /// Starts writing frames of `info` with `depth` frames in flight (at least 1); `stop` as for [`ReadAhead::new`].
+    ///
+    /// # Errors
+    /// A thread that cannot be started.
+    pub fn new(
+        sink: Box<dyn FrameSink>,
+        info: &StreamInfo,
+        depth: usize,
+        stop: Option<Arc<AtomicBool>>,
+    ) -> Result<Self> {
+        let (jobs, todo) = channel();
+        let (give, empties) = channel();
+        let (report, outcome) = channel();
+        for _ in 0..depth.max(1) {
+            let _ = give.send(Frame::new(info.format, info.width, info.height)?);
+        }
+        let encoder = sink.encoder();
+        let notes = Arc::new(Mutex::new(sink.notes()));
+        let shared = notes.clone();
+        std::thread::Builder::new()
+            .name("jnd-write".into())
+            .spawn(move || {
+                let result = write_thread(sink, &todo, give, &shared);
+                let _ = report.send(result);
+            })
+            .map_err(|e| Error::io("writing thread", e))?;
+        Ok(Self { info: info.clone(), encoder, notes, jobs: Some(jobs), empties, outcome, stop })
+    }
+
+    /// A frame to fill, once one is free.
+    ///
+    /// # Errors
+    /// The error that stopped the writing thread, or [`Error::Interrupted`].
+    pub fn empty(&mut self) -> Result<Frame> {
+        match wait(&self.empties, &self.stop, "writing thread") {
+            Err(Error::Interrupted) => Err(Error::Interrupted),
+            // The thread drops its end before it reports why it ended.
+            Err(_) => Err(self.failure()),
+            frame => frame,
+        }
+    }
+
+    /// Queues a frame for writing.
+    ///
+    /// # Errors
+    /// The error that stopped the writing thread, or a frame of another stream.
+    pub fn push(&mut self, frame: Frame) -> Result<()> {
+        crate::sink::check_frame(&self.info, &frame)?;
+        match &self.jobs {
+            Some(jobs) if jobs.send(Job::Frame(frame)).is_ok() => Ok(()),
+            _ => Err(self.failure()),
+        }
+    }
+
+    fn failure(&self) -> Error {
+        match self.outcome.recv_timeout(GRACE) {
+            Ok(Err(e)) => e,
+            _ => lost("writing thread"),
+        }
+    }
+}
+
+fn write_thread(
+    mut sink: Box<dyn FrameSink>,
+    todo: &Receiver<Job>,
+    give: Sender<Frame>,
+    notes: &Mutex<Vec<String>>,
+) -> Result<()> {
+    while let Ok(job) = todo.recv() {
+        match job {
+            Job::Frame(frame) => {
+                sink.write(&frame)?;
+                let _ = give.send(frame);
+            }
+            Job::Finish => {
+                *notes.lock().unwrap_or_else(|e| e.into_inner()) = sink.notes();
+                return sink.finish();
+            }
+        }
+    }
+    // Given up: the sink removes what it has written.
+    Ok(())
+}
+
+impl FrameSink for WriteBehind {
+    /// Copies the frame; [`WriteBehind::empty`] and [`WriteBehind::push`] do without.
+    fn write(&mut self, frame: &Frame) -> Result<()> {
+        crate::sink::check_frame(&self.info, frame)?;
+        let mut own = self.empty()?;
+        own.bytes_mut().copy_from_slice(frame.bytes());
+        own.timestamp = frame.timestamp;
+        self.push(own)
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        let sent = self.jobs.take().is_some_and(|jobs| jobs.send(Job::Finish).is_ok());
+        if !sent {
+            return Err(self.failure());
+        }
+        wait(&self.outcome, &self.stop, "writing thread")?
+    }
+
+    fn encoder(&self) -> String {
+        self.encoder.clone()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.notes.lock().unwrap_or_else(|e| e.into_inner()).clone()
+    }
+}
+
+impl Drop for WriteBehind {
+    fn drop(&mut self) {
+        if self.jobs.take().is_some() {
+            // Wait for the thread to remove the partial output, but not for a writer stuck in a full pipe.
+            let _ = self.outcome.recv_timeout(GRACE);
+        }
+    }
+}
+
+/// How [`pump`] works.
+#[derive(Debug, Clone)]
+pub struct PumpOptions {
+    /// Frames in flight on each side.
+    pub depth: usize,
+    /// Set it to end the run with [`Error::Interrupted`].
+    pub stop: Option<Arc<AtomicBool>>,
+}
+
+impl Default for PumpOptions {
+    fn default() -> Self {
+        Self { depth: DEFAULT_DEPTH, stop: None }
+    }
+}
+
+/// How a [`pump`] run ended.
+#[derive(Debug)]
+pub struct Pumped {
+    /// Frames read and written.
+    pub frames: u64,
+    /// The cut, where the input was cut off; the output holds every whole frame before it.
+    pub truncated: Option<Error>,
+    /// What source and sink had to say.
+    pub notes: Vec<String>,
+}
+
+/// Sends every frame of `source` through `step` (input, output) to `sink`, which takes frames of `out`; reading, the
+/// step and writing overlap. The output frame comes with the input's timestamp.
+///
+/// # Errors
+/// The first error of source, step or sink; the output is then removed. A cut input is no error here: the output is
+/// completed and [`Pumped::truncated`] says so.
+pub fn pump<E: From<Error>>(
+    source: Box<dyn FrameSource>,
+    sink: Box<dyn FrameSink>,
+    out: &StreamInfo,
+    options: &PumpOptions,
+    mut step: impl FnMut(&Frame, &mut Frame) -> std::result::Result<(), E>,
+) -> std::result::Result<Pumped, E> {
+    let mut frame = source.new_frame()?;
+    let mut reader = ReadAhead::new(source, options.depth, options.stop.clone())?;
+    let mut writer = Box::new(WriteBehind::new(sink, out, options.depth, options.stop.clone())?);
+    let mut frames = 0;
+    let truncated = loop {
+        match reader.read(&mut frame) {
+            Ok(true) => {}
+            Ok(false) => break None,
+            Err(e @ Error::Truncated { frames: 1.., .. }) => break Some(e),
+            Err(e) => return Err(e.into()),
+        }
+        let mut result = writer.empty()?;
+        result.timestamp = frame.timestamp;
+        step(&frame, &mut result)?;
+        writer.push(result)?;
+        frames += 1;
+    };
+    let mut notes = reader.notes();
+    notes.extend(writer.notes());
+    writer.finish()?;
+    Ok(Pumped { frames, truncated, notes })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Layout, PixelFormat, Rate};
+
+    fn info() -> StreamInfo {
+        let format = PixelFormat::new(Layout::Gray, 8).unwrap();
+        StreamInfo::new(format, 4, 2, Rate::new(25, 1).unwrap()).unwrap()
+    }
+
+    struct Counted {
+        info: StreamInfo,
+        next: i64,
+        end: i64,
+        cut: bool,
+    }
+
+    impl FrameSource for Counted {
+        fn info(&self) -> &StreamInfo {
+            &self.info
+        }
+        fn read(&mut self, frame: &mut Frame) -> Result<bool> {
+            if self.next == self.end {
+                let frames = self.end as u64;
+                return match self.cut {
+                    true => Err(Error::Truncated { path: "t".into(), frames, detail: "cut".into() }),
+                    false => Ok(false),
+                };
+            }
+            frame.bytes_mut().fill(self.next as u8);
+            frame.timestamp = self.next;
+            self.next += 1;
+            Ok(true)
+        }
+        fn decoder(&self) -> String {
+            "counted".into()
+        }
+    }
+
+    #[derive(Default)]
+    struct Kept {
+        seen: Arc<Mutex<Vec<(i64, u8)>>>,
+        finished: Arc<AtomicBool>,
+        fail_at: Option<i64>,
+    }
+
+    impl FrameSink for Kept {
+        fn write(&mut self, frame: &Frame) -> Result<()> {
+            if self.fail_at == Some(frame.timestamp) {
+                return Err(Error::io("kept", std::io::Error::from(std::io::ErrorKind::StorageFull)));
+            }
+            self.seen.lock().unwrap().push((frame.timestamp, frame.bytes()[7]));
+            Ok(())
+        }
+        fn finish(self: Box<Self>) -> Result<()> {
+            self.finished.store(true, Ordering::SeqCst);
+            Ok(())
+        }
+        fn encoder(&self) -> String {
+            "kept".into()
+        }
+    }
+
+    fn counted(end: i64, cut: bool) -> Box<Counted> {
+        Box::new(Counted { info: info(), next: 0, end, cut })
+    }
+
+    fn double(a: &Frame, b: &mut Frame) -> Result<()> {
+        for (x, y) in a.bytes().iter().zip(b.bytes_mut()) {
+            *y = x.wrapping_mul(2);
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn frames_keep_their_order_and_times() {
+        for depth in [1, 2, 5] {
+            let sink = Kept::default();
+            let (seen, finished) = (sink.seen.clone(), sink.finished.clone());
+            let options = PumpOptions { depth, stop: None };
+            let r = pump(counted(100, false), Box::new(sink), &info(), &options, double).unwrap();
+            assert_eq!(r.frames, 100);
+            assert!(r.truncated.is_none() && finished.load(Ordering::SeqCst));
+            let want: Vec<_> = (0..100).map(|i| (i, (2 * i) as u8)).collect();
+            assert_eq!(*seen.lock().unwrap(), want);
+        }
+    }
+
+    #[test]
+    fn a_cut_keeps_the_output() {
+        let sink = Kept::default();
+        let finished = sink.finished.clone();
+        let r = pump(counted(3, true), Box::new(sink), &info(), &PumpOptions::default(), double).unwrap();
+        assert!(matches!(r.truncated, Some(Error::Truncated { frames: 3, .. })));
+        assert!(finished.load(Ordering::SeqCst));
+    }
+
+    #[test]
+    fn errors_of_either_side_come_through_and_nothing_is_finished() {
+        let sink = Kept { fail_at: Some(5), ..Kept::default() };
+        let finished = sink.finished.clone();
+        let e = pump(counted(1000, false), Box::new(sink), &info(), &PumpOptions::default(), double);
+        assert!(matches!(e, Err(Error::Io { .. })), "{e:?}");
+        assert!(!finished.load(Ordering::SeqCst));
+        let e =
+            pump(counted(9, false), Box::new(Kept::default()), &info(), &PumpOptions::default(), |a, _| {
+                if a.timestamp == 4 { Err(Error::Interrupted) } else { Ok(()) }
+            });
+        assert!(matches!(e, Err(Error::Interrupted)));
+    }
+
+    #[test]
+    fn a_silent_input_can_be_interrupted() {
+        struct Silent(StreamInfo);
+        impl FrameSource for Silent {
+            fn info(&self) -> &StreamInfo {
+                &self.0
+            }
+            fn read(&mut self, _: &mut Frame) -> Result<bool> {
+                std::thread::sleep(Duration::from_secs(30));
+                Ok(false)
+            }
+            fn decoder(&self) -> String {
+                "silent".into()
+            }
+        }
+        let stop = Arc::new(AtomicBool::new(false));
+        let options = PumpOptions { depth: 2, stop: Some(stop.clone()) };
+        let start = std::time::Instant::now();
+        std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(100));
+            stop.store(true, Ordering::SeqCst);
+        });
+        let e = pump(Box::new(Silent(info())), Box::new(Kept::default()), &info(), &options, double);
+        assert!(matches!(e, Err(Error::Interrupted)));
+        assert!(start.elapsed() < Duration::from_secs(2));
+    }
+}

@@ -1,0 +1,202 @@
+//! Creating a video: where frames go.
+
+use std::path::{Path, PathBuf};
+
+use crate::output::OutputFile;
+use crate::raw::RawWriter;
+use crate::source::check_span;
+use crate::y4m::Y4mWriter;
+use crate::{Error, Frame, PixelFormat, Result, StreamInfo};
+
+/// A place for frames. Dropping it without [`FrameSink::finish`] gives the output up and removes what was written.
+pub trait FrameSink: Send {
+    /// Writes one frame, which must be of the stream's format and size.
+    ///
+    /// # Errors
+    /// Whatever keeps the frame from being written.
+    fn write(&mut self, frame: &Frame) -> Result<()>;
+
+    /// Completes the output and moves it to its final name.
+    ///
+    /// # Errors
+    /// Whatever keeps the output from being completed; nothing is left behind then.
+    fn finish(self: Box<Self>) -> Result<()>;
+
+    /// What encodes: `yuv4mpeg2`, `OpenH264 2.6`, `ffmpeg 5.1 (libx264)`.
+    fn encoder(&self) -> String;
+
+    /// What the user should be told, such as timestamps that the format cannot hold.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// Where a video goes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Output {
+    /// A file; its extension says the format.
+    Path(PathBuf),
+    /// Standard output, as YUV4MPEG2.
+    Stdout,
+}
+
+impl Output {
+    /// `-` is standard output, everything else a path.
+    pub fn from_arg(arg: impl Into<PathBuf>) -> Self {
+        let path = arg.into();
+        if path.as_os_str() == "-" { Self::Stdout } else { Self::Path(path) }
+    }
+
+    /// The path, if it is one.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Path(p) => Some(p),
+            Self::Stdout => None,
+        }
+    }
+}
+
+impl std::fmt::Display for Output {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Path(p) => p.display().fmt(f),
+            Self::Stdout => f.write_str("standard output"),
+        }
+    }
+}
+
+/// A video codec that can be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Codec {
+    /// H.264 / AVC.
+    H264,
+    /// H.265 / HEVC.
+    Hevc,
+    /// FFV1, lossless.
+    Ffv1,
+    /// VP9.
+    Vp9,
+}
+
+impl Codec {
+    /// Every codec.
+    pub const ALL: [Self; 4] = [Self::H264, Self::Hevc, Self::Ffv1, Self::Vp9];
+
+    /// The name to ask for it by.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::H264 => "h264",
+            Self::Hevc => "hevc",
+            Self::Ffv1 => "ffv1",
+            Self::Vp9 => "vp9",
+        }
+    }
+
+    /// The codec of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|c| c.name() == name)
+    }
+}
+
+/// Which encoder to use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EncoderChoice {
+    /// `ffmpeg` when it is there, else the built-in one.
+    #[default]
+    Auto,
+    /// The built-in H.264 encoder.
+    BuiltIn,
+    /// `ffmpeg`.
+    Ffmpeg,
+}
+
+/// How to create a video.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CreateOptions {
+    /// Codec; by default what the extension says.
+    pub codec: Option<Codec>,
+    /// Constant rate factor, the encoder's own scale (lower is better). 18 by default for H.264. The built-in encoder
+    /// takes it as a constant quantiser.
+    pub crf: Option<u8>,
+    /// Keep every sample as it is (FFV1 in `.mkv`).
+    pub lossless: bool,
+    /// Convert to this format before encoding (through `ffmpeg`).
+    pub pix_fmt: Option<PixelFormat>,
+    /// Repeat the last column or row where the codec needs even sides.
+    pub pad_even: bool,
+    /// Replace an existing file.
+    pub overwrite: bool,
+    /// File whose sound, subtitles, chapters, metadata and rotation are carried over.
+    pub copy_from: Option<PathBuf>,
+    /// Leave out the sound.
+    pub no_audio: bool,
+    /// The part of `copy_from` that the frames come from: start in seconds.
+    pub start: Option<f64>,
+    /// End in seconds, left out.
+    pub end: Option<f64>,
+    /// Which encoder.
+    pub encoder: EncoderChoice,
+}
+
+impl Default for CreateOptions {
+    fn default() -> Self {
+        Self {
+            codec: None,
+            crf: None,
+            lossless: false,
+            pix_fmt: None,
+            pad_even: false,
+            overwrite: false,
+            copy_from: None,
+            no_audio: false,
+            start: None,
+            end: None,
+            encoder: EncoderChoice::Auto,
+        }
+    }
+}
+
+/// Creates a video of frames as `info` describes them. Everything that can be refused is refused here, before the work.
+///
+/// # Errors
+/// Existing or unwritable output, a format that cannot hold these frames, a missing program; see [`Error`].
+pub fn create(output: &Output, info: &StreamInfo, options: &CreateOptions) -> Result<Box<dyn FrameSink>> {
+    check_span(options.start, options.end)?;
+    if let (Output::Path(to), Some(from)) = (output, &options.copy_from)
+        && same_file(from, to)
+    {
+        return Err(Error::SameFile { path: to.display().to_string() });
+    }
+    let extension =
+        output.path().map(|p| p.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default());
+    let open = || OutputFile::create(output, options.overwrite);
+    match extension.as_deref() {
+        None | Some("y4m") => Ok(Box::new(Y4mWriter::new(open()?, output.to_string(), info)?)),
+        Some("yuv" | "raw" | "rgb") => Ok(Box::new(RawWriter::new(open()?, info.clone()))),
+        Some(other) => Err(Error::unsupported(
+            output.to_string(),
+            format!("the extension `.{other}`"),
+            "use .mp4, .mov, .m4v, .mkv, .webm, .y4m or .yuv",
+        )),
+    }
+}
+
+/// Whether two paths name one file.
+pub fn same_file(a: &Path, b: &Path) -> bool {
+    match (a.canonicalize(), b.canonicalize()) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => false,
+    }
+}
+
+/// Checks that a frame is of its stream's format and size.
+pub(crate) fn check_frame(info: &StreamInfo, frame: &Frame) -> Result<()> {
+    if (frame.format(), frame.width(), frame.height()) == (info.format, info.width, info.height) {
+        return Ok(());
+    }
+    Err(Error::FrameMismatch {
+        have: format!("{}x{} {}", frame.width(), frame.height(), frame.format()),
+        want: format!("{}x{} {}", info.width, info.height, info.format),
+    })
+}
