@@ -6,7 +6,7 @@ mod exit;
 mod interrupt;
 mod shell;
 
-use std::process::ExitCode;
+use std::ffi::OsString;
 
 use clap::{ArgAction, CommandFactory, Parser, Subcommand};
 
@@ -48,13 +48,16 @@ impl Commands {
     }
 }
 
-fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+/// Runs the command with the given arguments, the program's name first, and returns its exit code.
+///
+/// This is the whole program: it takes over Ctrl-C and prints to the standard streams.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
+    let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(e) => {
             // Help and version go to standard output and are no errors. A closed pipe there is none either.
             let _ = e.print();
-            return ExitCode::from(if e.use_stderr() { exit::USAGE } else { exit::DONE });
+            return if e.use_stderr() { exit::USAGE } else { exit::DONE };
         }
     };
     let verbosity = cli.command.verbosity();
@@ -66,8 +69,8 @@ fn main() -> ExitCode {
         Commands::Man => shell::manual(Cli::command()),
     };
     match outcome {
-        Ok(code) => ExitCode::from(code),
-        Err(failure) => ExitCode::from(failure.report(verbosity)),
+        Ok(code) => code,
+        Err(failure) => failure.report(verbosity),
     }
 }
 
@@ -80,10 +83,12 @@ fn start_log(verbosity: Verbosity) {
         (_, 1) => LevelFilter::INFO,
         _ => LevelFilter::DEBUG,
     };
-    tracing_subscriber::fmt()
+    let log = tracing_subscriber::fmt()
         .with_max_level(level)
         .with_writer(std::io::stderr)
         .with_target(false)
         .without_time()
-        .init();
+        .finish();
+    // Where a program that embeds the command logs already, its log goes on.
+    let _ = tracing::subscriber::set_global_default(log);
 }
