@@ -8,7 +8,7 @@ use jnd_score::Geometry;
 use jnd_video::{Frame, Layout, PixelFormat};
 
 /// The folder with reference scores, or nothing (and a line on stderr) where it is absent.
-pub fn reference_folder() -> Option<PathBuf> {
+pub(crate) fn reference_folder() -> Option<PathBuf> {
     let named = std::env::var_os("JND_SHARED").map(PathBuf::from);
     let beside =
         || Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|a| a.join("shared")).find(|p| p.is_dir());
@@ -20,9 +20,9 @@ pub fn reference_folder() -> Option<PathBuf> {
 }
 
 /// A decoded clip.
-pub struct Clip {
-    pub geometry: Geometry,
-    pub frames: Vec<Frame>,
+pub(crate) struct Clip {
+    pub(crate) geometry: Geometry,
+    pub(crate) frames: Vec<Frame>,
 }
 
 fn layout(name: &str) -> Layout {
@@ -35,7 +35,7 @@ fn layout(name: &str) -> Layout {
 }
 
 /// Reads a gzipped y4m or raw file; the geometry of raw ones comes from the case.
-pub fn read_clip(path: &Path, case: &serde_json::Value) -> Clip {
+pub(crate) fn read_clip(path: &Path, case: &serde_json::Value) -> Clip {
     let mut data = Vec::new();
     flate2::read::GzDecoder::new(std::fs::File::open(path).unwrap()).read_to_end(&mut data).unwrap();
     let y4m = path.to_string_lossy().ends_with(".y4m.gz");
