@@ -110,6 +110,18 @@ pub enum Error {
     /// A worker thread could not be started.
     #[error("a worker thread could not be started: {0}; use fewer threads")]
     Threads(std::io::Error),
+    /// The check mode found that vector and scalar code differ.
+    #[error(
+        "frame {frame}, plane {plane}, row {row}: vector and scalar code differ; please report this, and set JND_SIMD=scalar meanwhile"
+    )]
+    Mismatch {
+        /// Index of the frame.
+        frame: u64,
+        /// Index of the plane.
+        plane: usize,
+        /// First row that differs.
+        row: usize,
+    },
     /// A frame or its geometry is not possible.
     #[error(transparent)]
     Video(#[from] jnd_video::Error),

@@ -5,7 +5,7 @@ use std::f64::consts::PI;
 
 use jnd_video::{ChromaRounding, Layout, PixelFormat, Rate, StreamInfo};
 
-use crate::{Error, Filter, Init, Pipeline, Result, Settings};
+use crate::{Error, Filter, Pipeline, Result, Settings};
 
 /// RGB to luma and colour differences: rows Y, C1, C2, columns R, G, B. Rounded to f32 as the method's reference has them.
 const TO_YCC: [[f32; 3]; 3] =

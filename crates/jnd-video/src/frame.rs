@@ -347,6 +347,84 @@ impl<'a> FrameMut<'a> {
     }
 }
 
+/// One slice for each plane of a picture stored without gaps, in order; the rest are empty.
+fn plane_rows(format: PixelFormat, width: usize, height: usize) -> [(usize, usize); 3] {
+    std::array::from_fn(|i| {
+        if i < format.plane_count() {
+            let s = format.plane_size(i, width, height, ChromaRounding::Ceil);
+            (s.row(), s.height)
+        } else {
+            (0, 0)
+        }
+    })
+}
+
+fn check_samples<T: Sample>(format: PixelFormat, width: usize, height: usize, have: usize) -> Result<()> {
+    check_size(width, height)?;
+    if T::BYTES != format.bytes_per_sample() {
+        return Err(Error::SampleWidth {
+            depth: format.depth(),
+            want: format.bytes_per_sample(),
+            have: T::BYTES,
+        });
+    }
+    let need = format.frame_samples(width, height, ChromaRounding::Ceil);
+    if have < need {
+        return Err(Error::ShortPlane { plane: 0, have, need, width, height, stride: width });
+    }
+    Ok(())
+}
+
+impl<'a> FrameRef<'a> {
+    /// A view over a picture stored without gaps, plane after plane.
+    ///
+    /// # Errors
+    /// Bad size, wrong sample width, or too few samples.
+    pub fn from_samples<T: Sample>(
+        format: PixelFormat,
+        width: usize,
+        height: usize,
+        samples: &'a [T],
+    ) -> Result<Self> {
+        check_samples::<T>(format, width, height, samples.len())?;
+        fn split<T>(mut rest: &[T], sizes: [(usize, usize); 3]) -> [Plane<'_, T>; 3] {
+            sizes.map(|(row, height)| {
+                let (samples, tail) = rest.split_at(row * height);
+                rest = tail;
+                Plane { samples, row, height, stride: row }
+            })
+        }
+        let sizes = plane_rows(format, width, height);
+        let planes = if T::BYTES == 1 {
+            Planes::U8(split(bytemuck::cast_slice(samples), sizes))
+        } else {
+            Planes::U16(split(bytemuck::cast_slice(samples), sizes))
+        };
+        Ok(Self { format, width, height, planes })
+    }
+}
+
+impl<'a> FrameMut<'a> {
+    /// See [`FrameRef::from_samples`].
+    ///
+    /// # Errors
+    /// Bad size, wrong sample width, or too few samples.
+    pub fn from_samples<T: Sample>(
+        format: PixelFormat,
+        width: usize,
+        height: usize,
+        samples: &'a mut [T],
+    ) -> Result<Self> {
+        check_samples::<T>(format, width, height, samples.len())?;
+        let planes = if T::BYTES == 1 {
+            PlanesMut::U8(split_mut(format, width, height, bytemuck::cast_slice_mut(samples)))
+        } else {
+            PlanesMut::U16(split_mut(format, width, height, bytemuck::cast_slice_mut(samples)))
+        };
+        Ok(Self { format, width, height, planes })
+    }
+}
+
 /// The samples of an owned frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Buffer {

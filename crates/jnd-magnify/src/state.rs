@@ -1,0 +1,332 @@
+//! What is kept of a level between frames: its samples, the temporal filter's memory, the changes.
+
+use std::ops::Range;
+
+use crate::layout::{Span, value_bytes};
+use crate::pixel::{Pixel, Real};
+use crate::plan::{Level, Plan, Precision, Stored, Temporal};
+use crate::temporal::{self, BLOCK, Lags};
+use jnd_video::simd;
+
+/// Rows of a level, in the type its plan says.
+#[derive(Debug, Clone)]
+pub(crate) enum Rows<S: Pixel> {
+    Samples(Vec<S>),
+    Int(Vec<S::Int>),
+    Float(Vec<f32>),
+}
+
+/// Runs the same code for each type of rows.
+macro_rules! with_rows {
+    ($rows:expr, $v:ident => $body:expr) => {
+        match $rows {
+            Rows::Samples($v) => $body,
+            Rows::Int($v) => $body,
+            Rows::Float($v) => $body,
+        }
+    };
+    ($a:expr, $b:expr, ($x:ident, $y:ident) => $body:expr) => {
+        match ($a, $b) {
+            (Rows::Samples($x), Rows::Samples($y)) => $body,
+            (Rows::Int($x), Rows::Int($y)) => $body,
+            (Rows::Float($x), Rows::Float($y)) => $body,
+            _ => debug_assert!(false, "rows of one level are of one type"),
+        }
+    };
+}
+pub(crate) use with_rows;
+
+impl<S: Pixel> Rows<S> {
+    fn new(stored: Stored, len: usize) -> Self {
+        match stored {
+            Stored::Samples => Self::Samples(vec![S::default(); len]),
+            Stored::Integer { .. } => Self::Int(vec![S::Int::default(); len]),
+            Stored::Float => Self::Float(vec![0.0; len]),
+        }
+    }
+
+    fn clear(&mut self) {
+        with_rows!(self, v => v.fill(Default::default()));
+    }
+
+    /// Copies a range of values from rows of the same type.
+    pub(crate) fn copy(&mut self, at: usize, from: &Self, range: Range<usize>) {
+        with_rows!(self, from, (a, b) => a[at..at + range.len()].copy_from_slice(&b[range]));
+    }
+}
+
+/// The temporal filter's memory at one level.
+#[derive(Debug)]
+pub(crate) enum Memory<S: Pixel, P> {
+    None,
+    Causal {
+        /// The level one frame ago.
+        before: Rows<S>,
+        slow: Vec<P>,
+        fast: Vec<P>,
+        lags: Lags<P>,
+    },
+    Ideal {
+        /// The first frame of the clip.
+        first: Rows<S>,
+        /// The last frames, not yet projected.
+        block: Vec<Rows<S>>,
+        /// Projections: for each row, one row for each bin.
+        c: Vec<P>,
+        s: Vec<P>,
+        /// Filtered rows of the frames to come: for each row, one row for each frame of a block.
+        made: Vec<f32>,
+        factor: P,
+    },
+}
+
+/// Tables of the ideal filter for one block of frames, `BLOCK` values for each bin.
+#[derive(Debug, Default)]
+pub(crate) struct Tables<P> {
+    pub(crate) cos: Vec<P>,
+    pub(crate) sin: Vec<P>,
+}
+
+impl<P: Real> Tables<P> {
+    pub(crate) fn new(plan: &Plan) -> Self {
+        let n = match plan.temporal() {
+            Temporal::Causal { .. } => 0,
+            Temporal::Projection { bins, .. } => bins.len() * BLOCK,
+        };
+        Self { cos: vec![P::default(); n], sin: vec![P::default(); n] }
+    }
+
+    /// Fills the tables for the block that begins with frame `start`.
+    pub(crate) fn fill(&mut self, plan: &Plan, start: usize) {
+        if let Temporal::Projection { frames, bins, cos, sin } = plan.temporal() {
+            for (i, &k) in bins.iter().enumerate() {
+                for b in 0..BLOCK {
+                    // k and t are below T, which is an array's length: no overflow in 128 bits, nor after the modulus.
+                    let j = ((k as u128 * (start + b) as u128) % *frames as u128) as usize;
+                    self.cos[i * BLOCK + b] = P::from_f64(cos[j]);
+                    self.sin[i * BLOCK + b] = P::from_f64(sin[j]);
+                }
+            }
+        }
+    }
+}
+
+/// Where in the clip a frame is, and what the filter needs to know of it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Moment<'a, P> {
+    pub(crate) simd: simd::Level,
+    /// Index since the start or the last reset.
+    pub(crate) index: u64,
+    /// The past of the first frame is black.
+    pub(crate) black: bool,
+    pub(crate) tables: &'a Tables<P>,
+}
+
+impl<P> Moment<'_, P> {
+    /// Place of the frame in its block.
+    pub(crate) fn in_block(&self) -> usize {
+        (self.index % BLOCK as u64) as usize
+    }
+}
+
+/// One level of a band or of the coarse stage.
+#[derive(Debug)]
+pub(crate) struct LevelState<S: Pixel, P> {
+    pub(crate) level: Level,
+    pub(crate) span: Span,
+    /// Samples in a row.
+    pub(crate) row: usize,
+    /// The level's samples: row `y` at `(y - start) % kept`.
+    pub(crate) rows: Rows<S>,
+    /// The next row to make.
+    pub(crate) made: usize,
+    pub(crate) memory: Memory<S, P>,
+    /// Changes, already enlarged from the coarser levels.
+    pub(crate) changes: Vec<f32>,
+    /// The next row of changes to compute.
+    pub(crate) changed: usize,
+}
+
+/// Bytes that [`LevelState::new`] allocates.
+pub(crate) fn bytes(plan: &Plan, level: &Level, span: &Span) -> u64 {
+    let sample = plan.source().format.bytes_per_sample();
+    let value = value_bytes(level.stored, sample) as u64;
+    let real = match plan.precision() {
+        Precision::F32 => 4,
+        Precision::F64 => 8,
+    };
+    let row = level.row() as u64;
+    let changes = span.changes.len() as u64;
+    let memory = match plan.temporal() {
+        _ if !level.filtered() => 0,
+        Temporal::Causal { .. } => row * (span.kept as u64 * value + 2 * changes * real),
+        Temporal::Projection { bins, .. } => {
+            let b = BLOCK as u64;
+            row * changes * ((1 + b) * value + 2 * bins.len() as u64 * real + 4 * b)
+        }
+    };
+    row * (span.kept as u64 * value + span.changes_kept.min(span.changes.len()) as u64 * 4) + memory
+}
+
+impl<S: Pixel, P: Real> LevelState<S, P> {
+    pub(crate) fn new(plan: &Plan, level: &Level, span: &Span) -> Self {
+        let row = level.row();
+        let n = row * span.changes.len();
+        let memory = match plan.temporal() {
+            _ if !level.filtered() => Memory::None,
+            Temporal::Causal { p_slow, p_fast, .. } => Memory::Causal {
+                before: Rows::new(level.stored, row * span.kept),
+                slow: vec![P::default(); n],
+                fast: vec![P::default(); n],
+                lags: Lags {
+                    p_slow: P::from_f64(*p_slow),
+                    p_fast: P::from_f64(*p_fast),
+                    c_slow: P::from_f64(level.c_slow),
+                    c_fast: P::from_f64(level.c_fast),
+                },
+            },
+            Temporal::Projection { bins, .. } => Memory::Ideal {
+                first: Rows::new(level.stored, n),
+                block: (0..BLOCK).map(|_| Rows::new(level.stored, n)).collect(),
+                c: vec![P::default(); n * bins.len()],
+                s: vec![P::default(); n * bins.len()],
+                made: vec![0.0; n * BLOCK],
+                factor: P::from_f64(level.h),
+            },
+        };
+        Self {
+            level: *level,
+            span: span.clone(),
+            row,
+            rows: Rows::new(level.stored, row * span.kept),
+            made: span.rows.start,
+            memory,
+            changes: vec![0.0; row * span.changes_kept.min(span.changes.len())],
+            changed: span.changes.start,
+        }
+    }
+
+    /// Forgets all frames.
+    pub(crate) fn clear(&mut self) {
+        match &mut self.memory {
+            Memory::None => {}
+            Memory::Causal { before, slow, fast, .. } => {
+                before.clear();
+                slow.fill(P::default());
+                fast.fill(P::default());
+            }
+            Memory::Ideal { c, s, .. } => {
+                c.fill(P::default());
+                s.fill(P::default());
+            }
+        }
+    }
+
+    /// Place of row `y` of the level's samples.
+    pub(crate) fn at(&self, y: usize) -> Range<usize> {
+        let slot = (y - self.span.rows.start) % self.span.kept;
+        slot * self.row..(slot + 1) * self.row
+    }
+
+    /// Place of row `y` of the changes.
+    pub(crate) fn change_at(&self, y: usize) -> Range<usize> {
+        let kept = self.span.changes_kept.min(self.span.changes.len());
+        let slot = (y - self.span.changes.start) % kept;
+        slot * self.row..(slot + 1) * self.row
+    }
+
+    /// Row `y` of the changes.
+    pub(crate) fn change(&self, y: usize) -> &[f32] {
+        &self.changes[self.change_at(y)]
+    }
+
+    /// Runs the temporal filter on row `y`; the result is written to `out`, or added to what is there.
+    pub(crate) fn filter(&mut self, m: &Moment<'_, P>, y: usize, add: bool, out: &mut [f32]) {
+        let at = if self.span.kept == 0 { 0..0 } else { self.at(y) };
+        let i = y - self.span.changes.start;
+        let n = self.row;
+        match &mut self.memory {
+            Memory::None => {}
+            Memory::Causal { before, slow, fast, lags } => {
+                let before = if m.index == 0 && !m.black { &self.rows } else { &*before };
+                let (slow, fast) = (&mut slow[i * n..(i + 1) * n], &mut fast[i * n..(i + 1) * n]);
+                with_rows!(&self.rows, before, (x, b) => {
+                    temporal::causal(m.simd, &x[at.clone()], &b[at], slow, fast, *lags, add, out);
+                });
+                if m.index % temporal::FLUSH_EVERY == temporal::FLUSH_EVERY - 1 {
+                    temporal::flush(m.simd, slow);
+                    temporal::flush(m.simd, fast);
+                }
+            }
+            Memory::Ideal { c, s, made, .. } => {
+                let made = &mut made[i * n * BLOCK..(i + 1) * n * BLOCK];
+                if m.in_block() == 0 {
+                    let bins = m.tables.cos.len() / BLOCK;
+                    let (c, s) = (&c[i * n * bins..(i + 1) * n * bins], &s[i * n * bins..(i + 1) * n * bins]);
+                    temporal::synthesise(m.simd, c, s, n, &m.tables.cos, &m.tables.sin, made);
+                }
+                let f = &made[m.in_block() * n..(m.in_block() + 1) * n];
+                if add {
+                    for (o, f) in out.iter_mut().zip(f) {
+                        *o += f;
+                    }
+                } else {
+                    out.copy_from_slice(f);
+                }
+            }
+        }
+    }
+
+    /// The frame is done: it becomes the past.
+    pub(crate) fn advance(&mut self) {
+        if let Memory::Causal { before, .. } = &mut self.memory {
+            std::mem::swap(before, &mut self.rows);
+        }
+    }
+
+    /// Pass one of the ideal filter: takes the frame's rows into the block, and projects the block when it is full
+    /// or the clip ends.
+    pub(crate) fn observe(&mut self, m: &Moment<'_, P>, last: bool) {
+        let b = m.in_block();
+        let n = self.row;
+        let changes = self.span.changes.clone();
+        if changes.is_empty() {
+            return;
+        }
+        // Filtered levels keep all their rows.
+        let start = (changes.start - self.span.rows.start) * n;
+        let len = changes.len() * n;
+        let Memory::Ideal { first, block, c, s, factor, .. } = &mut self.memory else { return };
+        if m.index == 0 {
+            first.copy(0, &self.rows, start..start + len);
+        }
+        block[b].copy(0, &self.rows, start..start + len);
+        if b + 1 < BLOCK && !last {
+            return;
+        }
+        let bins = m.tables.cos.len() / BLOCK;
+        for i in 0..changes.len() {
+            let at = i * n..(i + 1) * n;
+            let (c, s) = (&mut c[i * n * bins..][..n * bins], &mut s[i * n * bins..][..n * bins]);
+            macro_rules! project {
+                ($variant:ident, $first:ident) => {{
+                    let x: [&[_]; BLOCK] = std::array::from_fn(|j| match &block[j] {
+                        Rows::$variant(v) => &v[at.clone()],
+                        // The rows of one level are of one type.
+                        _ => &[][..],
+                    });
+                    temporal::project(m.simd, &x[..=b], &$first[at], &m.tables.cos, &m.tables.sin, c, s);
+                }};
+            }
+            match &*first {
+                Rows::Samples(f) => project!(Samples, f),
+                Rows::Int(f) => project!(Int, f),
+                Rows::Float(f) => project!(Float, f),
+            }
+        }
+        if last {
+            temporal::multiply(m.simd, c, *factor);
+            temporal::multiply(m.simd, s, *factor);
+        }
+    }
+}
