@@ -1,7 +1,5 @@
 //! Exit codes, and how a failure is printed.
 
-#![allow(dead_code, reason = "the codes are the program's contract; not every one has a user yet")]
-
 use std::error::Error;
 
 use crate::Verbosity;
@@ -29,11 +27,6 @@ impl Failure {
     /// A failure with the given exit code.
     pub(crate) fn new(code: u8, error: impl Into<Box<dyn Error>>) -> Self {
         Self { code, error: Some(error.into()) }
-    }
-
-    /// A mistake in the command line.
-    pub(crate) fn usage(message: impl Into<String>) -> Self {
-        Self::new(USAGE, message.into())
     }
 
     /// An end without a message.

@@ -1,10 +1,15 @@
 //! The `jnd` command: a thin layer over the `jnd` library. Every job that has to do with video is the library's; this
 //! program reads arguments, shows progress, prints what happened and turns it into an exit code.
 
+mod demo;
 mod doctor;
 mod exit;
 mod interrupt;
+mod magnify;
+mod presets;
+mod progress;
 mod shell;
+mod units;
 
 use std::ffi::OsString;
 
@@ -20,6 +25,12 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Commands {
+    /// Make changes in a video larger that are too small to see.
+    Magnify(Box<magnify::Args>),
+    /// List the presets and what they stand for.
+    Presets,
+    /// Make a small clip with a known pulse and sway, magnify it and measure the result.
+    Demo(demo::Args),
     /// Say what works on this machine, and what is missing.
     Doctor,
     /// Print a shell's completions.
@@ -43,7 +54,9 @@ pub(crate) struct Verbosity {
 impl Commands {
     fn verbosity(&self) -> Verbosity {
         match self {
-            Self::Doctor | Self::Completions(_) | Self::Man => Verbosity::default(),
+            Self::Magnify(args) => args.verbosity,
+            Self::Demo(args) => args.verbosity,
+            Self::Presets | Self::Doctor | Self::Completions(_) | Self::Man => Verbosity::default(),
         }
     }
 }
@@ -64,6 +77,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     start_log(verbosity);
     interrupt::install();
     let outcome = match cli.command {
+        Commands::Magnify(args) => magnify::run(&args),
+        Commands::Presets => presets::run(),
+        Commands::Demo(args) => demo::run(&args),
         Commands::Doctor => doctor::run(),
         Commands::Completions(args) => shell::completions(&args, Cli::command()),
         Commands::Man => shell::manual(Cli::command()),

@@ -94,7 +94,9 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused_with_advice() {
-        for text in ["", "1", "1Hz", "1-2", "2-1Hz", "1-1Hz", "a-bHz", "1-2kHz", "1bpm-2Hz", "-1-2Hz", "1e999-2Hz"] {
+        for text in
+            ["", "1", "1Hz", "1-2", "2-1Hz", "1-1Hz", "a-bHz", "1-2kHz", "1bpm-2Hz", "-1-2Hz", "1e999-2Hz"]
+        {
             let error = text.parse::<Band>().unwrap_err();
             assert!(error.to_string().contains("like 0.8-1Hz"), "{text}: {error}");
             assert!(error.is_usage());

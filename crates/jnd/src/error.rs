@@ -7,25 +7,68 @@ pub enum Error {
     /// Reading, writing or describing video failed.
     #[error(transparent)]
     Video(#[from] jnd_video::Error),
+    /// Magnifying failed.
+    #[error(transparent)]
+    Magnify(#[from] jnd_magnify::Error),
+    /// The settings do not fit this clip.
+    #[error("{path}: {source}")]
+    Clip {
+        /// The file, or a name for the stream.
+        path: String,
+        /// What does not fit.
+        source: jnd_magnify::Error,
+    },
+    /// A pipe would have to be read twice, and keeping its frames was not allowed.
+    #[error(
+        "{path}: the ideal filter must read its input twice, which a pipe cannot; allow a spool with --spool DIR, give a file, or use \
+         --filter iir or butterworth"
+    )]
+    CannotReread {
+        /// A name for the stream.
+        path: String,
+    },
+    /// A file that changed between two passes.
+    #[error(
+        "{path} held {before} frames and now holds {now}: it changed while it was read; try again when it is complete"
+    )]
+    Changed {
+        /// The file.
+        path: String,
+        /// Frames of the pass before.
+        before: u64,
+        /// Frames of this pass.
+        now: u64,
+    },
     /// A request that makes no sense whatever the input is.
     #[error("{0}")]
     Usage(String),
 }
 
 impl Error {
+    /// The error of the video layer inside, if it is one.
+    fn video(&self) -> Option<&jnd_video::Error> {
+        use jnd_magnify::Error as M;
+        match self {
+            Self::Video(e) | Self::Magnify(M::Video(e)) | Self::Clip { source: M::Video(e), .. } => Some(e),
+            _ => None,
+        }
+    }
+
     /// Whether the job ended because a pipe's reader closed it.
     pub fn is_broken_pipe(&self) -> bool {
-        matches!(self, Self::Video(jnd_video::Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::BrokenPipe)
+        self.video().is_some_and(jnd_video::Error::is_broken_pipe)
     }
 
     /// Whether the job ended because its caller asked for it.
     pub fn is_interrupted(&self) -> bool {
-        false
+        matches!(self.video(), Some(jnd_video::Error::Interrupted))
     }
 
     /// Whether the request itself was at fault, whatever the input is.
     pub fn is_usage(&self) -> bool {
-        matches!(self, Self::Usage(_))
+        use jnd_magnify::Error as M;
+        matches!(self, Self::Usage(_) | Self::Magnify(M::BadValue { .. } | M::UnknownPreset { .. }))
+            || matches!(self.video(), Some(jnd_video::Error::BadOption { .. }))
     }
 }
 

@@ -1,0 +1,9 @@
+//! The command, run as its users run it. Every test makes its own input; those that need `ffmpeg` say so and pass
+//! where it is not there.
+
+mod arguments;
+mod formats;
+mod ideal;
+mod known;
+mod streams;
+mod util;

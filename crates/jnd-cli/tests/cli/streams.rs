@@ -1,0 +1,201 @@
+//! Pipes, places that cannot be written to, and Ctrl-C.
+
+use std::io::{Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::util::{Dir, Y4m, clip, jnd, jnd_alone, run, run_with_stdin};
+
+#[test]
+fn a_stream_gives_what_a_file_gives() {
+    let d = Dir::new();
+    let bytes = clip(48, 32, 20);
+    let input = d.write("in.y4m", &bytes);
+    for options in [&[][..], &["--filter", "ideal", "--band", "2-6Hz"], &["--mit-compat"]] {
+        let output = d.arg("out.y4m");
+        run(&mut jnd_alone(&[&["magnify", &input, &output, "--overwrite"], options].concat())).ok();
+        let streamed =
+            run_with_stdin(&mut jnd_alone(&[&["magnify", "-", "-"], options].concat()), &bytes).ok();
+        assert_eq!(Y4m::parse(&streamed.stdout), Y4m::parse(&d.read("out.y4m")), "{options:?}");
+    }
+    // A file to standard output, standard input to a file.
+    let ran = run(&mut jnd_alone(&["magnify", &input, "-", "--alpha", "0"])).ok();
+    assert_eq!(Y4m::parse(&ran.stdout).frames, Y4m::parse(&bytes).frames);
+    run_with_stdin(&mut jnd_alone(&["magnify", "-", &d.arg("from-stdin.y4m"), "--alpha", "0"]), &bytes).ok();
+    assert_eq!(Y4m::parse(&d.read("from-stdin.y4m")).frames, Y4m::parse(&bytes).frames);
+}
+
+#[test]
+fn a_pipe_cannot_be_read_twice_without_a_spool() {
+    let d = Dir::new();
+    let bytes = clip(48, 32, 20);
+    let ideal = ["--filter", "ideal", "--band", "2-6Hz"];
+    let magnify = |options: &[&str]| {
+        let output = d.arg("out.y4m");
+        let args = [&["magnify", "-", &output], &ideal[..], options].concat();
+        run_with_stdin(&mut jnd_alone(&args), &bytes)
+    };
+    magnify(&["--spool", "none"]).fails(1, &["standard input", "--spool"]);
+    assert!(d.files().is_empty());
+    magnify(&["--spool-limit", "10kB"]).fails(1, &["10000 bytes"]);
+    assert!(d.files().is_empty());
+    magnify(&["--spool", &d.arg("missing")]).fails(1, &["missing"]);
+    assert!(d.files().is_empty());
+    std::fs::create_dir(d.path("spool")).expect("a directory");
+    magnify(&["--spool", &d.arg("spool")]).ok();
+    assert!(std::fs::read_dir(d.path("spool")).expect("the directory").next().is_none());
+    assert_eq!(d.files(), ["out.y4m", "spool"]);
+}
+
+#[test]
+fn a_writer_killed_half_way_is_a_cut_input() {
+    let d = Dir::new();
+    let bytes = clip(32, 32, 10);
+    for options in [&[][..], &["--filter", "ideal", "--band", "2-9Hz"]] {
+        let output = d.arg("out.y4m");
+        let args = [&["magnify", "-", &output, "--overwrite"], options].concat();
+        let ran = run_with_stdin(&mut jnd_alone(&args), &bytes[..bytes.len() - 100]);
+        assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+        ran.says("after 9 whole frames");
+        assert_eq!(Y4m::parse(&d.read("out.y4m")).frames.len(), 9, "{options:?}");
+    }
+}
+
+#[test]
+fn a_reader_that_has_had_enough_ends_the_run_quietly() {
+    let d = Dir::new();
+    let input = d.write("in.y4m", &clip(64, 64, 400));
+    let mut child = jnd_alone(&["magnify", &input, "-", "-q"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let mut some = [0u8; 1000];
+    let mut stdout = child.stdout.take().expect("its output");
+    stdout.read_exact(&mut some).expect("the first bytes");
+    drop(stdout);
+    let output = child.wait_with_output().expect("the command ends");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn text_output_may_be_closed_early_too() {
+    let mut child =
+        jnd(&["completions", "zsh"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("start");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("the command ends");
+    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
+}
+
+#[test]
+fn places_that_cannot_be_written_to_are_found_before_the_work() {
+    let d = Dir::new();
+    let input = d.write("in.y4m", &clip(16, 16, 3));
+    let inside = d.arg("none/out.y4m");
+    run(&mut jnd_alone(&["magnify", &input, &inside])).fails(1, &["none/out.y4m"]);
+    // A file where a directory should be.
+    let inside = format!("{input}/out.y4m");
+    run(&mut jnd_alone(&["magnify", &input, &inside])).fails(1, &["in.y4m/out.y4m"]);
+    let directory = d.arg("");
+    run(&mut jnd_alone(&["magnify", &input, &directory])).fails(1, &[&directory]);
+    for name in ["out", "out.txt", "out.avi2"] {
+        run(&mut jnd_alone(&["magnify", &input, &d.arg(name)])).fails(1, &[name, ".mkv"]);
+    }
+    assert_eq!(d.files(), ["in.y4m"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_a_clean_error() {
+    let d = Dir::new();
+    let input = d.write("in.y4m", &clip(64, 64, 50));
+    let full = std::fs::File::options().write(true).open("/dev/full").expect("/dev/full");
+    let mut command = jnd_alone(&["magnify", &input, "-"]);
+    let ran = run_to(&mut command, full.into());
+    assert_eq!(ran.0, Some(1), "{}", ran.1);
+    assert!(ran.1.contains("jnd: error: standard output: No space left"), "{}", ran.1);
+    // Through a name as well.
+    std::os::unix::fs::symlink("/dev/full", d.path("full.y4m")).expect("a link");
+    let output = d.arg("full.y4m");
+    run(&mut jnd_alone(&["magnify", &input, &output, "--overwrite"]))
+        .fails(1, &["full.y4m", "No space left"]);
+}
+
+#[cfg(target_os = "linux")]
+fn run_to(command: &mut Command, stdout: Stdio) -> (Option<i32>, String) {
+    let output = command.stdout(stdout).stderr(Stdio::piped()).spawn().and_then(Child::wait_with_output);
+    let output = output.expect("the command ends");
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[cfg(unix)]
+fn signal(child: &Child, name: &str) {
+    let status = Command::new("kill").args([name, &child.id().to_string()]).status().expect("kill");
+    assert!(status.success());
+}
+
+#[cfg(unix)]
+fn ends_within_a_second(mut child: Child) -> (Option<i32>, String) {
+    let start = Instant::now();
+    while child.try_wait().expect("its state").is_none() {
+        // A loaded machine may take longer to get round to it; a job that does not listen takes for ever.
+        assert!(start.elapsed() < Duration::from_secs(5), "still running");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let output = child.wait_with_output().expect("its output");
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_a_run_and_leaves_nothing() {
+    for (name, options) in
+        [("-INT", &[][..]), ("-TERM", &[]), ("-INT", &["--filter", "ideal", "--band", "2-6Hz"])]
+    {
+        let d = Dir::new();
+        let output = d.arg("out.y4m");
+        let mut child = jnd_alone(&[&["magnify", "-", &output], options].concat())
+            .stdin(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command starts");
+        // Some frames, and then silence: the reader is stuck in the pipe.
+        let mut stdin = child.stdin.take().expect("its input");
+        let bytes = clip(64, 64, 12);
+        stdin.write_all(&bytes[..bytes.len() - 10]).expect("some frames");
+        stdin.flush().expect("some frames");
+        let start = Instant::now();
+        while d.files().is_empty() {
+            assert!(start.elapsed() < Duration::from_secs(20), "the output never started");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        signal(&child, name);
+        let (code, stderr) = ends_within_a_second(child);
+        assert_eq!(code, Some(130), "{stderr}");
+        assert!(stderr.contains("interrupted"), "{stderr}");
+        assert!(d.files().is_empty(), "{:?}", d.files());
+        drop(stdin);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_a_run_whose_reader_sleeps() {
+    let d = Dir::new();
+    let input = d.write("in.y4m", &clip(128, 128, 200));
+    let mut child = jnd_alone(&["magnify", &input, "-"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    // Nobody reads: the writer is stuck in the pipe.
+    let mut stdout = child.stdout.take().expect("its output");
+    let mut some = [0u8; 10];
+    stdout.read_exact(&mut some).expect("the first bytes");
+    std::thread::sleep(Duration::from_millis(200));
+    signal(&child, "-INT");
+    let (code, _) = ends_within_a_second(child);
+    assert_eq!(code, Some(130));
+    drop(stdout);
+}
