@@ -52,14 +52,14 @@ fn magnified(bytes: &[u8], options: &[&str]) -> Y4m {
 
 /// The published gain of every level.
 fn gains(alpha: f64, lambda_c: f64) -> Vec<f64> {
-    let (mut side, mut levels) = (SIDE, 1);
+    let (mut side, mut levels) = (SIDE, 1i32);
     while side >= 5 {
         (side, levels) = (side / 2, levels + 1);
     }
     let diagonal = (2.0 * (SIDE * SIDE) as f64).sqrt() / 3.0;
     (0..levels)
         .map(|l| {
-            let lambda = diagonal / 2f64.powi((levels - 1 - l) as i32);
+            let lambda = diagonal / 2f64.powi(levels - 1 - l);
             let gain = 2.0 * (lambda * (1.0 + alpha) / lambda_c - 1.0);
             if l == 0 || l == levels - 1 { 0.0 } else { gain.min(alpha) }
         })
