@@ -1,0 +1,178 @@
+//! What must not change a bit: threads, strips, instruction sets, resets; and what must come out untouched.
+
+mod common;
+
+use common::run;
+use jnd_magnify::{Error, Filter, Magnifier, Options, Pipeline, Plan, Settings, magnify_clip};
+use jnd_video::{Frame, FrameRef, Layout, PixelFormat, simd};
+
+const IDEAL: Filter = Filter::Ideal { low: 0.5, high: 6.0 };
+const FILTERS: [Filter; 3] =
+    [Filter::Iir { r1: 0.4, r2: 0.05 }, Filter::Butterworth { low: 0.5, high: 4.0 }, IDEAL];
+
+fn settings(pipeline: Pipeline, filter: Filter) -> Settings {
+    Settings { pipeline, filter, level: 2, ..Settings::default() }
+}
+
+#[test]
+fn threads_and_instruction_sets_change_nothing() {
+    for format in common::formats() {
+        for (w, h) in [(61, 83), (16, 9)] {
+            for pipeline in [Pipeline::Motion, Pipeline::Color] {
+                for filter in FILTERS {
+                    let s = Settings { chroma: 0.3, ..settings(pipeline, filter) };
+                    // 40 frames: the states are flushed in between.
+                    let frames = if w == 61 { 12 } else { 40 };
+                    let source = common::source(format, w, h, frames);
+                    let clip = common::clip(format, w, h, frames, 11);
+                    let base = Options { threads: 1, simd: simd::Level::SCALAR, ..Options::default() };
+                    let want = run::integers(&s, &source, &base, &clip);
+                    for threads in [1, 2, 5] {
+                        for simd in simd::Level::available() {
+                            let options = Options { threads, simd, ..base };
+                            let got = run::integers(&s, &source, &options, &clip);
+                            assert!(got == want, "{format} {pipeline:?} {filter:?} {threads} {simd}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn strips_change_nothing() {
+    for layout in [Layout::Bgr, Layout::Gbr, Layout::Yuv420, Layout::Yuv422, Layout::Nv12] {
+        for depth in [8, 10] {
+            for pipeline in [Pipeline::Motion, Pipeline::Color] {
+                let format = PixelFormat::new(layout, depth).unwrap();
+                let s = Settings { level: 1, ..settings(pipeline, IDEAL) };
+                let source = common::source(format, 51, 75, 21);
+                let clip = common::clip(format, 51, 75, 21, 3);
+                let whole = Options { threads: 1, ..Options::default() };
+                let want = run::integers(&s, &source, &whole, &clip);
+                let plan = Plan::new(&s, &source).unwrap();
+                let need = plan.memory_need(&whole);
+                let mut most = 1;
+                let few = (1..20).map(|i| need - need * i / 20);
+                for memory in few {
+                    let options = Options { memory: Some(memory), ..whole };
+                    let m = match Magnifier::new(plan.clone(), &options) {
+                        Ok(m) => m,
+                        Err(Error::Memory { .. }) => break,
+                        Err(e) => panic!("{e}"),
+                    };
+                    if m.strips() == most {
+                        continue;
+                    }
+                    assert!(m.memory() <= memory);
+                    most = m.strips();
+                    assert!(run::integers(&s, &source, &options, &clip) == want, "{format} {memory}");
+                }
+                assert!(most > 1 || pipeline == Pipeline::Color, "{format} {pipeline:?} was never in strips");
+            }
+        }
+    }
+}
+
+#[test]
+fn alpha_zero_gives_the_input() {
+    for format in common::formats() {
+        for pipeline in [Pipeline::Motion, Pipeline::Color] {
+            for filter in FILTERS {
+                let s = Settings { alpha: 0.0, ..settings(pipeline, filter) };
+                let source = common::source(format, 33, 21, 8);
+                let clip = common::clip(format, 33, 21, 8, 5);
+                assert!(run::integers(&s, &source, &Options::default(), &clip) == clip, "{format}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_still_scene_and_a_tiny_picture_stay_as_they_are() {
+    let format = PixelFormat::new(Layout::Bgr, 8).unwrap();
+    for filter in FILTERS {
+        let source = common::source(format, 40, 30, 12);
+        let still = vec![common::clip(format, 40, 30, 1, 9).remove(0); 12];
+        let s = settings(Pipeline::Motion, filter);
+        assert!(run::integers(&s, &source, &Options::default(), &still) == still);
+        for (w, h) in [(1, 1), (9, 200), (3, 5)] {
+            let clip = common::clip(format, w, h, 12, 9);
+            let source = common::source(format, w, h, 12);
+            assert!(run::integers(&s, &source, &Options::default(), &clip) == clip);
+        }
+    }
+}
+
+#[test]
+fn reset_forgets() {
+    for filter in FILTERS {
+        let format = PixelFormat::new(Layout::Yuv420, 8).unwrap();
+        let source = common::source(format, 48, 40, 12);
+        let s = settings(Pipeline::Motion, filter);
+        let clip = common::clip(format, 48, 40, 12, 1);
+        let other = common::clip(format, 48, 40, 12, 2);
+        let mut m = Magnifier::new(Plan::new(&s, &source).unwrap(), &Options::default()).unwrap();
+        let want = run::integers_with(&mut m, &source, &clip);
+        m.reset();
+        let _ = run::integers_with(&mut m, &source, &other);
+        m.reset();
+        assert!(run::integers_with(&mut m, &source, &clip) == want);
+    }
+}
+
+#[test]
+fn a_whole_clip_is_the_stream() {
+    for filter in FILTERS {
+        let format = PixelFormat::new(Layout::Yuv422, 10).unwrap();
+        let source = common::source(format, 37, 29, 10);
+        let s = settings(Pipeline::Motion, filter);
+        let clip = common::clip(format, 37, 29, 10, 1);
+        let want = run::integers(&s, &source, &Options::default(), &clip).concat();
+        let input = clip.concat();
+        let mut out = vec![0u16; input.len()];
+        let plan = Plan::new(&s, &source).unwrap();
+        magnify_clip(plan.clone(), &Options::default(), &input, &mut out).unwrap();
+        assert!(out == want);
+        let short = magnify_clip(plan, &Options::default(), &input[1..], &mut out);
+        assert!(matches!(short, Err(Error::WrongLength { .. })));
+    }
+}
+
+#[test]
+fn the_check_mode_agrees() {
+    let format = PixelFormat::new(Layout::Nv12, 8).unwrap();
+    for filter in FILTERS {
+        let s = settings(Pipeline::Motion, filter);
+        let source = common::source(format, 64, 48, 10);
+        let clip = common::clip(format, 64, 48, 10, 1);
+        let options = Options { check: true, ..Options::default() };
+        run::integers(&s, &source, &options, &clip);
+    }
+}
+
+#[test]
+fn calls_out_of_order_are_errors() {
+    let format = PixelFormat::new(Layout::Gray, 8).unwrap();
+    let source = common::source(format, 32, 32, 3);
+    let s = Settings { filter: Filter::Ideal { low: 1.0, high: 14.0 }, ..Settings::default() };
+    let mut m = Magnifier::new(Plan::new(&s, &source).unwrap(), &Options::default()).unwrap();
+    let frame = Frame::new(format, 32, 32).unwrap();
+    let mut out = frame.clone();
+    assert!(matches!(m.push(&frame.view(), &mut out.view_mut()), Err(Error::NotReady { .. })));
+    m.observe(&frame.view()).unwrap();
+    assert!(matches!(m.begin_render(), Err(Error::FrameCount { expected: 3, seen: 1 })));
+    m.observe(&frame.view()).unwrap();
+    m.observe(&frame.view()).unwrap();
+    assert!(matches!(m.observe(&frame.view()), Err(Error::FrameCount { expected: 3, seen: 4 })));
+    m.begin_render().unwrap();
+    assert!(matches!(m.observe(&frame.view()), Err(Error::NotReady { .. })));
+    let other = [0u8; 33 * 32];
+    let other = FrameRef::from_samples(format, 33, 32, &other).unwrap();
+    assert!(matches!(m.push(&other, &mut out.view_mut()), Err(Error::WrongFrame { .. })));
+    for _ in 0..3 {
+        m.push(&frame.view(), &mut out.view_mut()).unwrap();
+    }
+    assert!(matches!(m.push(&frame.view(), &mut out.view_mut()), Err(Error::FrameCount { .. })));
+}
