@@ -2,6 +2,7 @@
 //! published formulas, plane by plane for YUV.
 
 #![allow(dead_code, reason = "every test program uses another part")]
+#![allow(clippy::excessive_precision, reason = "constants as the method's description prints them")]
 
 pub(crate) mod run;
 
