@@ -15,6 +15,7 @@ mod number;
 mod options;
 pub mod plane;
 mod pooling;
+pub mod report;
 mod scorer;
 pub mod speed;
 mod workers;

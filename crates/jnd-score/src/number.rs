@@ -28,6 +28,22 @@ fn trim_zeros(s: &str) -> &str {
     if s.contains('.') { s.trim_end_matches('0').trim_end_matches('.') } else { s }
 }
 
+/// C's `%.Nf` of a finite number.
+pub(crate) fn format_fixed(v: f64, decimals: usize) -> String {
+    format!("{v:.decimals$}")
+}
+
+/// The reference's `%.6f`, or `%.16f` for a fraction with more than six leading zeros, which would say nothing.
+pub(crate) fn format_legacy(v: f64) -> String {
+    let mut fraction = v.abs().fract();
+    let mut steps = 0;
+    while fraction > 0.0 && fraction < 1.0 {
+        fraction *= 10.0;
+        steps += 1;
+    }
+    format_fixed(v, if steps > 6 { 16 } else { 6 })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,5 +67,15 @@ mod tests {
         ] {
             assert_eq!(format_g(v), want);
         }
+    }
+
+    #[test]
+    fn small_fractions_get_more_decimals() {
+        assert_eq!(format_legacy(0.0), "0.000000");
+        assert_eq!(format_legacy(14.181573), "14.181573");
+        assert_eq!(format_legacy(5.616e-5), "0.000056");
+        assert_eq!(format_legacy(9e-7), "0.0000009000000000");
+        assert_eq!(format_legacy(3.0000001), "3.0000001000000001");
+        assert_eq!(format_legacy(f64::from_bits(1)), "0.0000000000000000");
     }
 }
