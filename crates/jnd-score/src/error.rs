@@ -137,6 +137,9 @@ pub enum Error {
         /// The format and size at the start.
         want: String,
     },
+    /// Two clips that cannot be compared sample by sample.
+    #[error("the clips cannot be compared: {0}")]
+    Incomparable(String),
     /// The scorer has been finished.
     #[error("frames cannot be pushed after finish")]
     Finished,

@@ -6,6 +6,7 @@
 
 #![allow(clippy::needless_range_loop, reason = "matrix and filter code follows the indices of its formulas")]
 
+pub mod clip;
 mod error;
 pub mod float_motion;
 mod job;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jnd_video::simd::Level;
 use jnd_video::{
-    ChromaRounding, Frame, FrameRef, Layout, Packing, PixelFormat, Planes, PlanesMut, check_size,
+    ChromaRounding, Frame, FrameRef, Layout, Packing, PixelFormat, Planes, PlanesMut, StreamInfo, check_size,
 };
 
 use crate::float_motion::{self, FloatMotionScore, FloatMotionWindow};
@@ -35,12 +35,17 @@ impl std::fmt::Display for Geometry {
 }
 
 impl Geometry {
+    /// Of a stream.
+    pub fn of_stream(info: &StreamInfo) -> Self {
+        Self { format: info.format, width: info.width, height: info.height }
+    }
+
     fn of(frame: &FrameRef<'_>) -> Self {
         Self { format: frame.format(), width: frame.width(), height: frame.height() }
     }
 
     /// The planar format with samples in the low bits that frames are held in.
-    fn planar(&self) -> Result<PixelFormat> {
+    pub(crate) fn planar(&self) -> Result<PixelFormat> {
         let layout = match self.format.layout() {
             Layout::Nv12 => Layout::Yuv420,
             l @ (Layout::Gray | Layout::Yuv420 | Layout::Yuv422 | Layout::Yuv444) => l,
@@ -242,6 +247,11 @@ impl Scorer {
         self.geometry
     }
 
+    /// The format frames are held in: planar, samples in the low bits. Frames of it can be pushed without a copy.
+    pub fn held_format(&self) -> PixelFormat {
+        self.held
+    }
+
     /// Scores a pair; the frames are copied.
     ///
     /// # Errors
@@ -261,7 +271,7 @@ impl Scorer {
     /// # Errors
     /// As [`Scorer::push`].
     pub fn push_owned(&mut self, reference: Frame, distorted: Frame) -> Result<()> {
-        if self.held != self.geometry.format {
+        if reference.format() != self.held || distorted.format() != self.held {
             return self.push(reference.view(), distorted.view());
         }
         self.check(&reference.view(), "reference")?;
@@ -323,7 +333,9 @@ impl Scorer {
             return Err(Error::Finished);
         }
         let got = Geometry::of(frame);
-        if got != self.geometry {
+        // Layouts that are held as the same planes may change from frame to frame.
+        let same_size = (got.width, got.height) == (self.geometry.width, self.geometry.height);
+        if !same_size || got.planar().ok() != Some(self.held) {
             let (got, want) = (got.to_string(), self.geometry.to_string());
             return Err(Error::FrameMismatch { frame: self.pushed, side, got, want });
         }
