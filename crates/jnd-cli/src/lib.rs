@@ -8,6 +8,7 @@ mod interrupt;
 mod magnify;
 mod presets;
 mod progress;
+mod score;
 mod shell;
 mod units;
 
@@ -27,6 +28,9 @@ struct Cli {
 enum Commands {
     /// Make changes in a video larger that are too small to see.
     Magnify(Box<magnify::Args>),
+    /// Score a distorted clip against its reference: motion and SpEED, with the arguments of the vmaf command.
+    #[command(disable_help_flag = true)]
+    Score(Box<score::Args>),
     /// List the presets and what they stand for.
     Presets,
     /// Make a small clip with a known pulse and sway, magnify it and measure the result.
@@ -55,6 +59,7 @@ impl Commands {
     fn verbosity(&self) -> Verbosity {
         match self {
             Self::Magnify(args) => args.verbosity,
+            Self::Score(args) => args.verbosity,
             Self::Demo(args) => args.verbosity,
             Self::Presets | Self::Doctor | Self::Completions(_) | Self::Man => Verbosity::default(),
         }
@@ -65,12 +70,15 @@ impl Commands {
 ///
 /// This is the whole program: it takes over Ctrl-C and prints to the standard streams.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
+    let args: Vec<OsString> = args.into_iter().collect();
+    // `score` has the exit codes of the command whose arguments it takes.
+    let usage = if args.get(1).is_some_and(|a| a == "score") { score::USAGE } else { exit::USAGE };
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(e) => {
             // Help and version go to standard output and are no errors. A closed pipe there is none either.
             let _ = e.print();
-            return if e.use_stderr() { exit::USAGE } else { exit::DONE };
+            return if e.use_stderr() { usage } else { exit::DONE };
         }
     };
     let verbosity = cli.command.verbosity();
@@ -78,6 +86,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     interrupt::install();
     let outcome = match cli.command {
         Commands::Magnify(args) => magnify::run(&args),
+        Commands::Score(args) => score::run(&args),
         Commands::Presets => presets::run(),
         Commands::Demo(args) => demo::run(&args),
         Commands::Doctor => doctor::run(),

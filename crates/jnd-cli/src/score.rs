@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use jnd::score::clip::{self, ClipPair, ClipRange, Ending, Side};
@@ -11,11 +11,12 @@ use jnd::score::report::{Precision, Report, ReportFormat, ReportInfo};
 use jnd::score::{Feature, MAX_THREADS, ScorerOptions};
 use jnd::video::simd::{Isa, Level};
 use jnd::video::{
-    ChromaRounding, DecoderChoice, FrameSource, Input, Layout, OpenOptions, Output, OutputFile, PixelFormat, Rate,
-    RawGeometry, ReadAhead,
+    ChromaRounding, DecoderChoice, FrameSource, Input, Layout, OpenOptions, Output, OutputFile, PixelFormat,
+    Rate, RawGeometry, ReadAhead,
 };
 
 use crate::exit::{DONE, Failure, INTERRUPTED, TRUNCATED};
+use crate::progress::{Progress, ProgressMode};
 use crate::{Verbosity, interrupt};
 
 /// The command line makes no sense. Scripts written for the `vmaf` command know these three codes.
@@ -36,13 +37,31 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "FILE", help_heading = "Clips")]
     distorted: PathBuf,
     /// Leave out this many frames at the start of the reference.
-    #[arg(long = "frame_skip_ref", alias = "frame-skip-ref", value_name = "N", default_value_t = 0, help_heading = "Clips")]
+    #[arg(
+        long = "frame_skip_ref",
+        alias = "frame-skip-ref",
+        value_name = "N",
+        default_value_t = 0,
+        help_heading = "Clips"
+    )]
     frame_skip_ref: u64,
     /// Leave out this many frames at the start of the distorted clip.
-    #[arg(long = "frame_skip_dist", alias = "frame-skip-dist", value_name = "N", default_value_t = 0, help_heading = "Clips")]
+    #[arg(
+        long = "frame_skip_dist",
+        alias = "frame-skip-dist",
+        value_name = "N",
+        default_value_t = 0,
+        help_heading = "Clips"
+    )]
     frame_skip_dist: u64,
     /// Score so many pairs of frames at most; 0 is all.
-    #[arg(long = "frame_cnt", alias = "frame-cnt", value_name = "N", default_value_t = 0, help_heading = "Clips")]
+    #[arg(
+        long = "frame_cnt",
+        alias = "frame-cnt",
+        value_name = "N",
+        default_value_t = 0,
+        help_heading = "Clips"
+    )]
     frame_cnt: u64,
     /// What decodes clips that are neither YUV4MPEG2 nor raw.
     #[arg(long, value_enum, default_value = "auto", help_heading = "Clips")]
@@ -55,13 +74,26 @@ pub(crate) struct Args {
     #[arg(short = 'h', long, value_name = "PIXELS", help_heading = "Raw clips")]
     height: Option<usize>,
     /// Chroma format of raw frames: 420, 422, 444, or 400 for luma alone.
-    #[arg(short, long = "pixel_format", alias = "pixel-format", value_enum, value_name = "FORMAT", help_heading = "Raw clips")]
+    #[arg(
+        short,
+        long = "pixel_format",
+        alias = "pixel-format",
+        value_enum,
+        value_name = "FORMAT",
+        help_heading = "Raw clips"
+    )]
     pixel_format: Option<RawFormat>,
     /// Bits of a raw sample: 8, 10, 12 or 16; above 8 in two bytes, the low one first.
     #[arg(short, long, value_name = "BITS", value_parser = depth, help_heading = "Raw clips")]
     bitdepth: Option<u8>,
     /// How raw files halve odd sides for chroma.
-    #[arg(long = "chroma_rounding", alias = "chroma-rounding", value_enum, default_value = "floor", help_heading = "Raw clips")]
+    #[arg(
+        long = "chroma_rounding",
+        alias = "chroma-rounding",
+        value_enum,
+        default_value = "floor",
+        help_heading = "Raw clips"
+    )]
     chroma_rounding: Rounding,
 
     /// Feature to compute, may be repeated: motion, float_motion, speed_chroma, speed_temporal, each with options as
@@ -108,6 +140,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MASK", default_value = "0", value_parser = mask, help_heading = "Work")]
     cpumask: u64,
 
+    /// How to show progress.
+    #[arg(long, value_enum, default_value = "auto", help_heading = "Messages")]
+    progress: ProgressMode,
     #[command(flatten, next_help_heading = "Messages")]
     pub(crate) verbosity: Verbosity,
     /// Print help.
@@ -217,7 +252,8 @@ impl Args {
 
     /// Raw geometry, if any part of it was given.
     fn raw(&self) -> Result<Option<RawGeometry>, Failure> {
-        let (width, height, layout, depth) = match (self.width, self.height, self.pixel_format, self.bitdepth) {
+        let (width, height, layout, depth) = match (self.width, self.height, self.pixel_format, self.bitdepth)
+        {
             (None, None, None, None) => return Ok(None),
             (Some(w), Some(h), Some(p), Some(b)) => (w, h, p, b),
             _ => {
@@ -275,13 +311,18 @@ fn stopped() -> Failure {
 
 /// Opens a clip. What is not simply read from a file is decoded ahead on a thread of its own, which also keeps Ctrl-C
 /// working while a pipe is silent.
-fn open(path: &PathBuf, options: &OpenOptions, stop: &Arc<AtomicBool>) -> Result<Box<dyn FrameSource>, Failure> {
+fn open(
+    path: &PathBuf,
+    options: &OpenOptions,
+    stop: &Arc<AtomicBool>,
+) -> Result<Box<dyn FrameSource>, Failure> {
     let input = Input::from_arg(path);
     let source = jnd::video::open(&input, options).map_err(video_failed)?;
     if input.is_rereadable() && matches!(source.decoder().as_str(), "yuv4mpeg2" | "raw") {
         return Ok(source);
     }
-    let ahead = ReadAhead::new(source, jnd::video::DEFAULT_DEPTH, Some(Arc::clone(stop))).map_err(video_failed)?;
+    let ahead =
+        ReadAhead::new(source, jnd::video::DEFAULT_DEPTH, Some(Arc::clone(stop))).map_err(video_failed)?;
     Ok(Box::new(ahead))
 }
 
@@ -332,9 +373,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     for (side, source) in [(Side::Reference, &reference), (Side::Distorted, &distorted)] {
         source.notes().iter().for_each(|n| say(&format!("note: {side}: {n}")));
     }
-    clip::differences(reference.info(), distorted.info())
-        .iter()
-        .for_each(|d| say(&format!("warning: {d}")));
+    clip::differences(reference.info(), distorted.info()).iter().for_each(|d| say(&format!("warning: {d}")));
     match args.device {
         Device::Auto | Device::Cpu => {}
     }
@@ -358,9 +397,11 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let spool = BufferedSpool::new(spool);
     let mut report = Report::new(args.format(), args.precision, pair.scorer(), spool);
 
+    let mut progress = Progress::new(args.progress, quiet);
+    let total = pair.expected();
     let started = Instant::now();
     let ending = loop {
-        if interrupt::requested() {
+        if stop.load(Ordering::Relaxed) {
             return Err(stopped());
         }
         let ending = pair.step().map_err(failed)?;
@@ -368,7 +409,9 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         if let Some(ending) = ending {
             break ending;
         }
+        progress.update(&jnd::Progress { pass: 1, passes: 1, done: pair.scorer().frames(), total });
     };
+    progress.finish();
     let frames = pair.scorer().frames();
     let seconds = started.elapsed().as_secs_f64();
     if frames == 0 {
@@ -382,7 +425,8 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let pooled: Vec<(String, _)> = report.pooled().into_iter().map(|(n, p)| (n.to_owned(), p)).collect();
     match output.take() {
         Some(mut file) => {
-            let info = ReportInfo { version: env!("CARGO_PKG_VERSION"), width: geometry.0, height: geometry.1, fps };
+            let info =
+                ReportInfo { version: env!("CARGO_PKG_VERSION"), width: geometry.0, height: geometry.1, fps };
             let mut result = Ok(());
             file.with(|w| {
                 result = report.finish(&info, w);
@@ -398,12 +442,13 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     match ending {
         Ending::Together | Ending::Limit => Ok(DONE),
         Ending::Shorter(shorter) => {
-            let longer = pair.count_longer(shorter, &mut interrupt::requested).map_err(failed)?;
+            let longer = pair.count_longer(shorter, &mut || stop.load(Ordering::Relaxed)).map_err(failed)?;
             let (skip_short, skip_long, other) = match shorter {
                 Side::Reference => (range.skip_reference, range.skip_distorted, Side::Distorted),
                 Side::Distorted => (range.skip_distorted, range.skip_reference, Side::Reference),
             };
-            let counted = longer.map_or_else(|| format!("more than {}", skip_long + frames), |n| n.to_string());
+            let counted =
+                longer.map_or_else(|| format!("more than {}", skip_long + frames), |n| n.to_string());
             say(&format!(
                 "warning: the {shorter} clip has {} frames, the {other} clip {counted}; {frames} pairs were scored",
                 skip_short + frames

@@ -72,9 +72,8 @@ impl<'a> ClipPair<'a> {
         let geometry = Geometry::of_stream(reference.info());
         let scorer = Scorer::new(features, geometry, options)?;
         let held = scorer.held_format();
-        let buffer =
-            |s: &dyn FrameSource| if s.info().format == held { Ok(None) } else { s.new_frame().map(Some) };
-        let buffers = [buffer(&*reference)?, buffer(&*distorted)?];
+        let as_held = reference.info().format == held && distorted.info().format == held;
+        let buffers = if as_held { None } else { Some((reference.new_frame()?, distorted.new_frame()?)) };
         let mut pair = Self { reference, distorted, range, scorer, buffers };
         skip(pair.reference, range.skip_reference)?;
         skip(pair.distorted, range.skip_distorted)?;

@@ -19,7 +19,7 @@ mod y4m;
 pub use error::{ChildMessage, Error, Result};
 pub use format::{ChromaRounding, Layout, MAX_SIDE, Packing, PixelFormat, PlaneSize, check_size};
 pub use frame::{Buffer, Frame, FrameMut, FrameRef, Plane, PlaneMut, Planes, PlanesMut, Sample, Timestamp};
-pub use output::remove_partial_outputs;
+pub use output::{OutputFile, remove_partial_outputs};
 pub use probe::{MediaInfo, MediaStream, StreamKind, probe};
 pub use queue::{DEFAULT_DEPTH, PumpOptions, Pumped, ReadAhead, WriteBehind, pump};
 pub use rotate::{Rotated, rotate};

@@ -106,7 +106,7 @@ impl Drop for TemporaryPath {
 
 /// A buffered writer to a temporary file, to standard output, or to something that is no regular file (a pipe, a
 /// device), which is written to directly.
-pub(crate) struct OutputFile {
+pub struct OutputFile {
     name: String,
     writer: Option<Box<dyn Write + Send>>,
     temporary: Option<TemporaryPath>,
@@ -116,7 +116,11 @@ pub(crate) struct OutputFile {
 const BUFFER: usize = 64 << 10;
 
 impl OutputFile {
-    pub(crate) fn create(output: &Output, overwrite: bool) -> Result<Self> {
+    /// Starts an output; shows at once whether it can be written to.
+    ///
+    /// # Errors
+    /// A place that cannot be written to, a file that exists and is not to be replaced.
+    pub fn create(output: &Output, overwrite: bool) -> Result<Self> {
         let name = output.to_string();
         let (writer, temporary): (Box<dyn Write + Send>, _) = match output {
             Output::Stdout => (Box::new(raw_stdout().map_err(|e| Error::io(&name, e))?), None),
@@ -132,7 +136,10 @@ impl OutputFile {
     }
 
     /// Writes something.
-    pub(crate) fn with(&mut self, f: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<()> {
+    ///
+    /// # Errors
+    /// Whatever keeps it from being written.
+    pub fn with(&mut self, f: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<()> {
         let writer = self
             .writer
             .as_mut()
@@ -140,8 +147,11 @@ impl OutputFile {
         f(writer).map_err(|e| Error::io(&self.name, e))
     }
 
-    /// Flushes and moves the file to its final name.
-    pub(crate) fn finish(mut self) -> Result<()> {
+    /// Flushes and moves the file to its final name. Dropped before that, a file leaves nothing behind.
+    ///
+    /// # Errors
+    /// Whatever keeps it from being written or renamed.
+    pub fn finish(mut self) -> Result<()> {
         self.with(|w| w.flush())?;
         self.writer = None;
         match self.temporary.take() {
