@@ -195,6 +195,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
 
 fn job(args: &Args) -> Result<MagnifyFile, Failure> {
     let overrides = Overrides {
+        pipeline: None,
         filter: args.filter.map(|f| match f {
             FilterArg::Iir => FilterName::Iir,
             FilterArg::Butterworth => FilterName::Butterworth,

@@ -37,6 +37,8 @@ impl FilterName {
 /// Changes to a preset. What stays `None` is the preset's.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Overrides {
+    /// Another pipeline.
+    pub pipeline: Option<Pipeline>,
     /// Another temporal filter.
     pub filter: Option<FilterName>,
     /// Largest gain.
@@ -66,7 +68,16 @@ impl Overrides {
     /// An unknown preset, a value outside its range, or a change of something that the chosen pipeline or filter does
     /// not have: a setting is never dropped silently.
     pub fn apply(&self, preset: &str) -> Result<Settings> {
-        let mut s = Settings::preset(preset)?;
+        self.apply_to(Settings::preset(preset)?, preset)
+    }
+
+    /// As [`Self::apply`], from the settings `base`, which messages call `preset`.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn apply_to(&self, base: Settings, preset: &str) -> Result<Settings> {
+        let mut s = base;
+        s.pipeline = self.pipeline.unwrap_or(s.pipeline);
         s.filter = self.filter(preset, s.filter)?;
         match s.pipeline {
             Pipeline::Motion => {

@@ -1,0 +1,54 @@
+"""Video on both sides of the just-noticeable difference.
+
+``jnd`` magnifies changes in video that are too small to see, and scores the ones that viewers notice.
+"""
+
+from ._errors import (
+    ArrayError,
+    ArrayTypeError,
+    DeviceError,
+    Error,
+    MemoryLimitError,
+    SettingsError,
+    StateError,
+    TruncatedError,
+    UnknownSettingError,
+    VideoError,
+    VideoNotFoundError,
+)
+from ._jnd import (
+    Magnifier,
+    Plan,
+    Preset,
+    Report,
+    Settings,
+    Stream,
+    __version__,
+    magnify,
+    magnify_file,
+    presets,
+)
+
+__all__ = [
+    "ArrayError",
+    "ArrayTypeError",
+    "DeviceError",
+    "Error",
+    "Magnifier",
+    "MemoryLimitError",
+    "Plan",
+    "Preset",
+    "Report",
+    "Settings",
+    "SettingsError",
+    "StateError",
+    "Stream",
+    "TruncatedError",
+    "UnknownSettingError",
+    "VideoError",
+    "VideoNotFoundError",
+    "__version__",
+    "magnify",
+    "magnify_file",
+    "presets",
+]

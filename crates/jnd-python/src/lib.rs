@@ -1,0 +1,39 @@
+//! The native half of the Python package `jnd`.
+//!
+//! The Python half (`python/jnd`) holds the exceptions, the stubs and what is easier said in Python; everything that
+//! touches samples is here, and calls the `jnd` library. Long calls run without the interpreter's lock.
+
+mod arguments;
+mod arrays;
+mod errors;
+mod files;
+mod magnify;
+mod settings;
+mod stream;
+mod watch;
+
+use std::ffi::OsString;
+
+use pyo3::prelude::*;
+
+/// Runs the `jnd` command with the given arguments (the program's name first) and returns its exit code.
+#[pyfunction]
+fn cli(py: Python<'_>, args: Vec<OsString>) -> u8 {
+    py.detach(|| jnd_cli::run(args))
+}
+
+#[pymodule]
+fn _jnd(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    m.add_function(wrap_pyfunction!(cli, m)?)?;
+    m.add_function(wrap_pyfunction!(settings::presets, m)?)?;
+    m.add_function(wrap_pyfunction!(magnify::magnify, m)?)?;
+    m.add_function(wrap_pyfunction!(files::magnify_file, m)?)?;
+    m.add_class::<files::PyReport>()?;
+    m.add_class::<stream::PyMagnifier>()?;
+    m.add_class::<stream::Stream>()?;
+    m.add_class::<settings::PySettings>()?;
+    m.add_class::<settings::PyPlan>()?;
+    m.add_class::<settings::PyPreset>()?;
+    Ok(())
+}
