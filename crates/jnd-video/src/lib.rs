@@ -1,9 +1,13 @@
 //! Video as the rest of `jnd` sees it: typed planes and frames, pixel formats, exact rates, and the readers and
 //! writers that turn files, pipes and other programs into frames and back.
 
+mod adapt;
 mod error;
+mod ffmpeg;
 mod format;
 mod frame;
+mod matrix;
+pub mod nut;
 mod output;
 mod probe;
 mod queue;
@@ -17,6 +21,7 @@ mod trim;
 mod y4m;
 
 pub use error::{ChildMessage, Error, Result};
+pub use ffmpeg::{Ffmpeg, Program};
 pub use format::{ChromaRounding, Layout, MAX_SIDE, Packing, PixelFormat, PlaneSize, check_size};
 pub use frame::{Buffer, Frame, FrameMut, FrameRef, Plane, PlaneMut, Planes, PlanesMut, Sample, Timestamp};
 pub use output::{OutputFile, remove_partial_outputs};

@@ -64,6 +64,11 @@ impl TemporaryPath {
         Err(Error::io(name, std::io::Error::from(std::io::ErrorKind::AlreadyExists)))
     }
 
+    /// Where to write.
+    pub(crate) fn path(&self) -> &Path {
+        &self.temporary
+    }
+
     /// Moves the file to its final name.
     pub(crate) fn finish(mut self) -> Result<()> {
         let name = self.target.display().to_string();

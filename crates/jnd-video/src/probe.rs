@@ -1,6 +1,7 @@
 //! What a file holds, without decoding it.
 
-use crate::{Input, OpenOptions, Result, StreamInfo, open};
+use crate::ffmpeg::{Ffmpeg, Media};
+use crate::{DecoderChoice, Input, OpenOptions, Result, StreamInfo, open};
 
 /// What a stream of a file carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -60,6 +61,13 @@ impl MediaInfo {
 /// # Errors
 /// As for [`open`].
 pub fn probe(input: &Input, options: &OpenOptions) -> Result<MediaInfo> {
+    if let (Input::Path(path), None) = (input, &options.raw)
+        && path.is_file()
+        && !crate::y4m::is_y4m(path)
+        && let Some(tools) = Ffmpeg::find().filter(|_| options.decoder != DecoderChoice::BuiltIn)
+    {
+        return Media::probe(tools, path)?.describe();
+    }
     let source = open(input, options)?;
     let video = source.info().clone();
     let codec = source.decoder();

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::ffmpeg::{Container, Ffmpeg, FfmpegWriter};
 use crate::output::OutputFile;
 use crate::raw::RawWriter;
 use crate::source::check_span;
@@ -174,11 +175,25 @@ pub fn create(output: &Output, info: &StreamInfo, options: &CreateOptions) -> Re
     match extension.as_deref() {
         None | Some("y4m") => Ok(Box::new(Y4mWriter::new(open()?, output.to_string(), info)?)),
         Some("yuv" | "raw" | "rgb") => Ok(Box::new(RawWriter::new(open()?, info.clone()))),
-        Some(other) => Err(Error::unsupported(
-            output.to_string(),
-            format!("the extension `.{other}`"),
-            "use .mp4, .mov, .m4v, .mkv, .webm, .y4m or .yuv",
-        )),
+        Some(other) => {
+            let (Some(container), Output::Path(path)) = (Container::of(other), output) else {
+                return Err(Error::unsupported(
+                    output.to_string(),
+                    match other {
+                        "" => "a name without extension".to_owned(),
+                        _ => format!("the extension `.{other}`"),
+                    },
+                    "use .mp4, .mov, .m4v, .mkv, .webm, .y4m or .yuv",
+                ));
+            };
+            let Some(tools) = Ffmpeg::find().filter(|_| options.encoder != EncoderChoice::BuiltIn) else {
+                return Err(Error::NeedsFfmpeg {
+                    path: output.to_string(),
+                    what: format!("writing .{other}"),
+                });
+            };
+            Ok(Box::new(FfmpegWriter::new(tools, path, container, info, options)?))
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use crate::ffmpeg::{Ffmpeg, FfmpegReader, Media};
 use crate::raw::RawReader;
 use crate::trim::Trimmed;
 use crate::y4m::Y4mReader;
@@ -197,7 +198,14 @@ fn open_whole(input: &Input, options: &OpenOptions) -> Result<Box<dyn FrameSourc
     if head.starts_with(crate::y4m::MAGIC) {
         return Ok(Box::new(Y4mReader::new(Box::new(file), name, size)?));
     }
-    Err(Error::NeedsFfmpeg { path: name, what: "this file".into() })
+    drop(file);
+    match Ffmpeg::find().filter(|_| options.decoder != DecoderChoice::BuiltIn) {
+        Some(tools) => {
+            let media = Media::probe(tools, path)?;
+            Ok(Box::new(FfmpegReader::new(&media, path, options.start)?))
+        }
+        None => Err(Error::NeedsFfmpeg { path: name, what: "this file".into() }),
+    }
 }
 
 /// Reads until `buf` is full or the input ends.

@@ -8,3 +8,11 @@ pub(crate) use header::MAGIC;
 pub use header::{Y4mHeader, parse_header};
 pub(crate) use reader::Y4mReader;
 pub(crate) use writer::Y4mWriter;
+
+/// Whether a file starts as YUV4MPEG2 does.
+pub(crate) fn is_y4m(path: &std::path::Path) -> bool {
+    let mut head = [0; MAGIC.len()];
+    std::fs::File::open(path)
+        .and_then(|mut f| crate::source::read_up_to(&mut f, &mut head))
+        .is_ok_and(|_| head == MAGIC)
+}

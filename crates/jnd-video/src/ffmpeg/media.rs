@@ -1,0 +1,368 @@
+//! What `ffprobe` says of a file.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::child::Running;
+use super::{Ffmpeg, file_argument, formats};
+use crate::{
+    ChromaSiting, ColorRange, Error, FieldOrder, MediaInfo, MediaStream, Rational, Result, StreamInfo,
+    StreamKind,
+};
+
+/// One stream that is not the picture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct OtherStream {
+    pub(crate) index: u64,
+    pub(crate) kind: StreamKind,
+    pub(crate) codec: String,
+}
+
+/// A file as `ffprobe` sees it, and how its pictures will be delivered.
+pub(crate) struct Media {
+    pub(super) tools: Arc<Ffmpeg>,
+    pub(super) name: String,
+    pub(super) container: String,
+    /// Seconds on the file's clock at which it starts.
+    pub(super) start: f64,
+    pub(super) duration: Option<f64>,
+    pub(super) picture: Option<Picture>,
+    pub(crate) others: Vec<OtherStream>,
+    pub(super) streams: Vec<MediaStream>,
+}
+
+/// The picture stream.
+pub(super) struct Picture {
+    pub(super) index: u64,
+    pub(super) codec: String,
+    pub(super) profile: Option<String>,
+    pub(super) info: StreamInfo,
+    pub(super) asked: String,
+    /// The display matrix is no plain quarter turn: `ffmpeg` applies it while decoding.
+    pub(super) turned_by_ffmpeg: bool,
+    pub(super) frames_hint: Option<u64>,
+    pub(super) notes: Vec<String>,
+}
+
+/// Number in a JSON field that may be a number or a string.
+fn int<T: std::str::FromStr>(v: &Value) -> Option<T> {
+    match v {
+        Value::String(s) => s.parse().ok(),
+        Value::Number(n) => n.to_string().parse().ok(),
+        _ => None,
+    }
+}
+
+/// `30000/1001`; `0/0` and the like are nothing.
+fn rational(v: &Value, separator: char) -> Option<Rational> {
+    let (a, b) = v.as_str()?.split_once(separator)?;
+    Rational::new(a.parse().ok()?, b.parse().ok()?).ok()
+}
+
+impl Media {
+    /// Asks `ffprobe`.
+    pub(crate) fn probe(tools: Arc<Ffmpeg>, path: &Path) -> Result<Self> {
+        let name = path.display().to_string();
+        let mut command = Command::new(&tools.ffprobe.command);
+        command
+            .args(["-v", "error", "-of", "json", "-show_format", "-show_streams"])
+            .arg(file_argument(path));
+        let text = run_ffprobe(command, &name)?;
+        let json: Value = serde_json::from_slice(&text)
+            .map_err(|e| Error::broken(&name, format!("ffprobe's answer is no JSON: {e}")))?;
+        let empty = Vec::new();
+        let listed = json["streams"].as_array().unwrap_or(&empty);
+        let mut media = Self {
+            tools,
+            container: json["format"]["format_name"].as_str().unwrap_or("unknown").to_owned(),
+            start: int(&json["format"]["start_time"]).unwrap_or(0.0),
+            duration: int(&json["format"]["duration"]),
+            picture: None,
+            others: Vec::new(),
+            streams: Vec::new(),
+            name,
+        };
+        let is_picture = |s: &Value| s["codec_type"] == "video" && s["disposition"]["attached_pic"] != 1;
+        let chosen = listed.iter().find(|s| is_picture(s));
+        for s in listed {
+            let codec = s["codec_name"].as_str().unwrap_or("unknown").to_owned();
+            let kind = match s["codec_type"].as_str() {
+                Some("video") => StreamKind::Video,
+                Some("audio") => StreamKind::Audio,
+                Some("subtitle") => StreamKind::Subtitle,
+                _ => StreamKind::Other,
+            };
+            if chosen.is_none_or(|c| !std::ptr::eq(c, s)) {
+                let index = int(&s["index"]).unwrap_or(0);
+                media.others.push(OtherStream { index, kind, codec: codec.clone() });
+            }
+            media.streams.push(MediaStream { kind, codec });
+        }
+        if let Some(s) = chosen {
+            media.picture = Some(media.picture(s, path)?);
+            let second = listed.iter().filter(|s| is_picture(s)).count() > 1;
+            if let Some(p) = media.picture.as_mut().filter(|_| second) {
+                p.notes.push("it has several picture streams; the first is taken".into());
+            }
+        }
+        Ok(media)
+    }
+
+    fn picture(&self, s: &Value, path: &Path) -> Result<Picture> {
+        let name = &self.name;
+        let text = |key: &str| s[key].as_str();
+        let codec = text("codec_name").unwrap_or("unknown").to_owned();
+        let Some(pix_fmt) = text("pix_fmt") else {
+            return Err(Error::unsupported(
+                name,
+                format!("its {codec} stream, which this build of ffmpeg cannot decode,"),
+                "install an ffmpeg with a decoder for it",
+            ));
+        };
+        let delivery = formats::delivery(pix_fmt).ok_or_else(|| {
+            Error::unsupported(
+                name,
+                format!("the pixel format {pix_fmt}"),
+                "convert it first, for example with `ffmpeg -i IN -pix_fmt yuv444p16le -c:v ffv1 OUT.mkv`",
+            )
+        })?;
+        let time_base = rational(&s["time_base"], '/').unwrap_or(Rational::new(1, 90000)?);
+        let average = rational(&s["avg_frame_rate"], '/');
+        let base = rational(&s["r_frame_rate"], '/');
+        let rate = average.or(base).unwrap_or(Rational::new(25, 1)?);
+        let side = |key| int::<usize>(&s[key]).unwrap_or(0);
+        let mut info = StreamInfo::new(delivery.format, side("width"), side("height"), rate)?;
+        info.time_base = time_base;
+        info.color.primaries = formats::primaries(text("color_primaries"));
+        info.color.transfer = formats::transfer(text("color_transfer"));
+        info.color.matrix = formats::matrix(text("color_space"));
+        info.color.range = match text("color_range") {
+            Some("tv" | "limited" | "mpeg") => ColorRange::Limited,
+            Some("pc" | "full" | "jpeg") => ColorRange::Full,
+            _ if delivery.full_range => ColorRange::Full,
+            _ => ColorRange::Unspecified,
+        };
+        info.siting = match text("chroma_location") {
+            Some("left") => ChromaSiting::Left,
+            Some("center") => ChromaSiting::Center,
+            Some("topleft") => ChromaSiting::TopLeft,
+            _ => ChromaSiting::Unspecified,
+        };
+        // The second letter says which field is shown first.
+        info.fields = match text("field_order") {
+            Some("progressive") => FieldOrder::Progressive,
+            Some("tt" | "bt") => FieldOrder::TopFirst,
+            Some("bb" | "tb") => FieldOrder::BottomFirst,
+            _ => FieldOrder::Unspecified,
+        };
+        info.pixel_aspect = rational(&s["sample_aspect_ratio"], ':');
+        let matrix = display_matrix(s);
+        let turn = matrix.map_or(Some(0), quarter_turn);
+        info.rotation = turn.unwrap_or(0);
+
+        let mut notes: Vec<String> = delivery.note.iter().map(|n| (*n).to_owned()).collect();
+        if turn.is_none() {
+            notes.push("its display matrix mirrors or turns the picture by no quarter turn; ffmpeg applied it to the pixels".into());
+        }
+        if has_hdr_metadata(s) {
+            notes.push("its mastering display and light level metadata are not carried over".into());
+        }
+        notes.extend(crate::source::interlace_note(&info));
+        let mut frames_hint = int(&s["nb_frames"]).or_else(|| int(&s["tags"]["NUMBER_OF_FRAMES"]));
+        let index = int(&s["index"]).unwrap_or(0);
+        // Only where the two rates differ can frames come at irregular times.
+        if average.is_none() || average != base {
+            let times = self.packet_times(index, path)?;
+            frames_hint = Some(times.len() as u64);
+            regularity(&times, base, &mut info);
+            if info.variable_rate {
+                notes.push(format!(
+                    "its frames come at irregular times; filters count in mean frames of {:.3} a second",
+                    info.rate.as_f64()
+                ));
+            }
+        }
+        let frames_hint = frames_hint.or_else(|| {
+            let seconds = int::<f64>(&s["duration"]).or(self.duration)?;
+            Some((seconds * info.rate.as_f64()).round() as u64)
+        });
+        Ok(Picture {
+            index,
+            codec,
+            profile: text("profile").filter(|p| *p != "unknown").map(str::to_owned),
+            info,
+            asked: delivery.name,
+            turned_by_ffmpeg: turn.is_none(),
+            frames_hint,
+            notes,
+        })
+    }
+
+    /// The sorted timestamps of a stream's packets.
+    fn packet_times(&self, index: u64, path: &Path) -> Result<Vec<i64>> {
+        let mut command = Command::new(&self.tools.ffprobe.command);
+        command
+            .args(["-v", "error", "-select_streams", &index.to_string()])
+            .args(["-show_entries", "packet=pts,flags", "-of", "csv=p=0"])
+            .arg(file_argument(path));
+        let text = run_ffprobe(command, &self.name)?;
+        let mut times: Vec<i64> = String::from_utf8_lossy(&text)
+            .lines()
+            .filter_map(|l| {
+                let (pts, flags) = l.split_once(',')?;
+                // Packets flagged D are there for decoding only; an edit list cuts them off.
+                if flags.contains('D') { None } else { pts.parse().ok() }
+            })
+            .collect();
+        times.sort_unstable();
+        times.dedup();
+        Ok(times)
+    }
+
+    /// The error of a file without pictures.
+    pub(crate) fn no_video(&self) -> Error {
+        let found = self.others.iter().map(|s| s.codec.as_str()).collect::<Vec<_>>().join(", ");
+        let found = if found.is_empty() { String::new() } else { format!(" (only {found})") };
+        Error::NoVideo { path: self.name.clone(), found }
+    }
+
+    /// What [`crate::probe`] hands out.
+    pub(crate) fn describe(&self) -> Result<MediaInfo> {
+        let p = self.picture.as_ref().ok_or_else(|| self.no_video())?;
+        Ok(MediaInfo {
+            container: self.container.clone(),
+            video: p.info.clone(),
+            codec: p.codec.clone(),
+            profile: p.profile.clone(),
+            streams: self.streams.clone(),
+            duration: self.duration,
+            frames_hint: p.frames_hint,
+            decoder: format!("ffmpeg {} ({})", self.tools.ffmpeg.short(), p.codec),
+            notes: p.notes.clone(),
+        })
+    }
+}
+
+fn run_ffprobe(mut command: Command, name: &str) -> Result<Vec<u8>> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut running = Running::start(command, "ffprobe", name)?;
+    let mut text = Vec::new();
+    if let Some(mut out) = running.child().stdout.take() {
+        std::io::Read::read_to_end(&mut out, &mut text).map_err(|e| Error::io(name, e))?;
+    }
+    let ended = running.wait()?;
+    if !ended.status.success() {
+        let prefix = format!("file:{name}: ");
+        let said: Vec<&str> = ended.lines.iter().map(|l| l.strip_prefix(&prefix).unwrap_or(l)).collect();
+        return Err(Error::broken(name, said.join("; ")));
+    }
+    Ok(text)
+}
+
+/// Decides whether timestamps are those of a constant rate, and sets the stream's rate.
+fn regularity(times: &[i64], base: Option<Rational>, info: &mut StreamInfo) {
+    let (Some(&first), Some(&last)) = (times.first(), times.last()) else { return };
+    if times.len() < 2 {
+        info.rate = base.unwrap_or(info.rate);
+        return;
+    }
+    let tick = info.time_base.as_f64();
+    let steady = |rate: Rational| {
+        let step = 1.0 / rate.as_f64() / tick;
+        // Half a frame off its place is a frame too early or too late.
+        times.iter().enumerate().all(|(i, &t)| ((t - first) as f64 - i as f64 * step).abs() < 0.5 * step)
+    };
+    let steps = times.len() as u64 - 1;
+    let mean = u64::try_from(last - first)
+        .ok()
+        .and_then(|span| {
+            Some((steps.checked_mul(info.time_base.den())?, span.checked_mul(info.time_base.num())?))
+        })
+        .and_then(|(n, d)| Rational::new(n, d).ok());
+    if let Some(rate) = base.filter(|&r| steady(r)) {
+        info.rate = rate;
+    } else if let Some(rate) = mean {
+        info.rate = rate;
+        info.variable_rate = !steady(rate);
+    }
+}
+
+fn display_matrix(s: &Value) -> Option<[i64; 9]> {
+    let list = s["side_data_list"].as_array()?;
+    let text = list.iter().find_map(|d| d["displaymatrix"].as_str())?;
+    let mut m = [0; 9];
+    // Three lines `00000000:   a  b  c`.
+    let numbers = text.lines().filter_map(|l| l.split_once(':')).flat_map(|(_, l)| l.split_whitespace());
+    let mut count = 0;
+    for (slot, n) in m.iter_mut().zip(numbers) {
+        *slot = n.parse().ok()?;
+        count += 1;
+    }
+    (count == 9).then_some(m)
+}
+
+/// Clockwise degrees of a matrix that is a plain quarter turn.
+fn quarter_turn(m: [i64; 9]) -> Option<u16> {
+    match [m[0].signum(), m[1].signum(), m[3].signum(), m[4].signum()] {
+        [1, 0, 0, 1] => Some(0),
+        [0, 1, -1, 0] => Some(90),
+        [-1, 0, 0, -1] => Some(180),
+        [0, -1, 1, 0] => Some(270),
+        _ => None,
+    }
+}
+
+fn has_hdr_metadata(s: &Value) -> bool {
+    s["side_data_list"].as_array().is_some_and(|l| {
+        l.iter().any(|d| {
+            d["side_data_type"].as_str().is_some_and(|t| t.contains("Mastering") || t.contains("light level"))
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Layout, PixelFormat, Rate};
+
+    fn info() -> StreamInfo {
+        let format = PixelFormat::new(Layout::Gray, 8).unwrap();
+        let mut i = StreamInfo::new(format, 4, 4, Rate::new(25, 1).unwrap()).unwrap();
+        i.time_base = Rational::new(1, 1000).unwrap();
+        i
+    }
+
+    #[test]
+    fn rounded_timestamps_are_still_a_constant_rate() {
+        let base = Rate::new(30000, 1001).unwrap();
+        let times: Vec<i64> = (0..500).map(|i| (i as f64 * 1001.0 / 30.0).round() as i64).collect();
+        let mut i = info();
+        regularity(&times, Some(base), &mut i);
+        assert_eq!((i.rate, i.variable_rate), (base, false));
+    }
+
+    #[test]
+    fn a_change_of_rate_is_variable_and_the_mean_is_exact() {
+        let mut times: Vec<i64> = (0..30).map(|i| i * 40).collect();
+        times.extend((0..30).map(|i| 1200 + i * 100));
+        let mut i = info();
+        regularity(&times, Some(Rate::new(25, 1).unwrap()), &mut i);
+        assert!(i.variable_rate);
+        assert_eq!(i.rate, Rate::new(59_000, 1200 + 2900).unwrap());
+    }
+
+    #[test]
+    fn matrices_are_read() {
+        let v: Value = serde_json::from_str(
+            r#"{"side_data_list":[{"side_data_type":"Display Matrix","displaymatrix":
+            "\n00000000:            0      -65536           0\n00000001:        65536           0           0\n00000002:            0           0  1073741824\n"}]}"#,
+        )
+        .unwrap();
+        assert_eq!(display_matrix(&v).and_then(quarter_turn), Some(270));
+        // Mirrored.
+        assert_eq!(quarter_turn([-65536, 0, 0, 0, 65536, 0, 0, 0, 1 << 30]), None);
+    }
+}
