@@ -2,11 +2,16 @@
 //! writers that turn files, pipes and other programs into frames and back.
 
 mod adapt;
+mod boxes;
 mod error;
 mod ffmpeg;
 mod format;
 mod frame;
+#[cfg(feature = "h264")]
+mod h264;
 mod matrix;
+#[cfg(feature = "h264")]
+pub mod mp4;
 pub mod nut;
 mod output;
 mod probe;

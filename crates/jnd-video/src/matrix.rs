@@ -2,14 +2,12 @@
 //!
 //! Versions of `ffmpeg` disagree on how a rotation is asked for, so the nine numbers are written into the finished file.
 
-use std::fs::{File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::fs::OpenOptions;
+use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 
+use crate::boxes::{boxes, find, read_moov};
 use crate::{Error, Result};
-
-/// The largest header that is taken into memory.
-const MAX_MOOV: u64 = 1 << 30;
 
 /// The matrix of a clockwise quarter turn of a `width` x `height` picture, as the file holds it: 16.16 fixed point,
 /// the last column 2.30.
@@ -29,8 +27,8 @@ pub(crate) fn rotation_matrix(rotation: u16, width: u32, height: u32) -> [i32; 9
 pub(crate) fn write_rotation(path: &Path, name: &str, rotation: u16) -> Result<()> {
     let io = |e| Error::io(name, e);
     let mut file = OpenOptions::new().read(true).write(true).open(path).map_err(io)?;
-    let (offset, moov) =
-        read_moov(&mut file).map_err(io)?.ok_or_else(|| Error::broken(name, "it has no moov box"))?;
+    let found = read_moov(&mut file).map_err(io)?.ok_or_else(|| Error::broken(name, "it has no moov box"))?;
+    let (offset, moov) = (found.offset, found.body);
     let at = picture_header(&moov).ok_or_else(|| Error::broken(name, "it has no picture track"))?;
     // Version 1 has 64-bit times and duration.
     let long = moov.get(at).copied() == Some(1);
@@ -48,63 +46,23 @@ pub(crate) fn write_rotation(path: &Path, name: &str, rotation: u16) -> Result<(
     file.write_all(&bytes).map_err(io)
 }
 
-/// The contents of the moov box and where in the file they start.
-fn read_moov(file: &mut File) -> std::io::Result<Option<(u64, Vec<u8>)>> {
-    let end = file.metadata()?.len();
-    let mut at = 0;
-    while at + 8 <= end {
-        file.seek(SeekFrom::Start(at))?;
-        let mut head = [0; 16];
-        file.read_exact(&mut head[..8])?;
-        let mut size = u64::from(u32::from_be_bytes([head[0], head[1], head[2], head[3]]));
-        let mut header = 8;
-        match size {
-            0 => size = end - at,
-            1 => {
-                file.read_exact(&mut head[8..])?;
-                size = head[8..].iter().fold(0, |s, &b| s << 8 | u64::from(b));
-                header = 16;
-            }
-            _ => {}
-        }
-        if size < header || size > end - at {
-            return Ok(None);
-        }
-        if &head[4..8] == b"moov" {
-            if size > MAX_MOOV {
-                return Ok(None);
-            }
-            let mut body = vec![0; (size - header) as usize];
-            file.seek(SeekFrom::Start(at + header))?;
-            file.read_exact(&mut body)?;
-            return Ok(Some((at + header, body)));
-        }
-        at += size;
-    }
-    Ok(None)
-}
-
-/// The boxes in `data[from..to]`: kind, start and end of contents.
-fn boxes(data: &[u8], from: usize, to: usize) -> impl Iterator<Item = ([u8; 4], usize, usize)> + '_ {
-    let mut at = from;
-    std::iter::from_fn(move || {
-        let head = data.get(at..to)?.first_chunk::<8>()?;
-        let size = u32::from_be_bytes([head[0], head[1], head[2], head[3]]) as usize;
-        if size < 8 || size > to - at {
-            return None;
-        }
-        let found = ([head[4], head[5], head[6], head[7]], at + 8, at + size);
-        at += size;
-        Some(found)
-    })
-}
-
 /// Where the contents of the picture track's `tkhd` box start.
 fn picture_header(moov: &[u8]) -> Option<usize> {
-    let find = |kind: &[u8; 4], (_, a, b): ([u8; 4], usize, usize)| boxes(moov, a, b).find(|x| x.0 == *kind);
-    boxes(moov, 0, moov.len()).filter(|b| b.0 == *b"trak").find_map(|trak| {
-        let handler = find(b"hdlr", find(b"mdia", trak)?)?;
-        (moov.get(handler.1 + 8..handler.1 + 12)? == b"vide").then_some(())?;
-        find(b"tkhd", trak).map(|t| t.1)
+    boxes(moov, 0, moov.len()).filter(|b| b.kind == *b"trak").find_map(|trak| {
+        let inside = (trak.body, trak.end);
+        let handler = find(moov, inside, &[b"mdia", b"hdlr"])?;
+        (moov.get(handler.body + 8..handler.body + 12)? == b"vide").then_some(())?;
+        find(moov, inside, &[b"tkhd"]).map(|t| t.body)
     })
+}
+
+/// Clockwise degrees of a matrix that is a plain quarter turn.
+pub(crate) fn quarter_turn(m: &[i32; 9]) -> Option<u16> {
+    match [m[0].signum(), m[1].signum(), m[3].signum(), m[4].signum()] {
+        [1, 0, 0, 1] => Some(0),
+        [0, 1, -1, 0] => Some(90),
+        [-1, 0, 0, -1] => Some(180),
+        [0, -1, 1, 0] => Some(270),
+        _ => None,
+    }
 }

@@ -187,14 +187,41 @@ pub fn create(output: &Output, info: &StreamInfo, options: &CreateOptions) -> Re
                 ));
             };
             let Some(tools) = Ffmpeg::find().filter(|_| options.encoder != EncoderChoice::BuiltIn) else {
-                return Err(Error::NeedsFfmpeg {
-                    path: output.to_string(),
-                    what: format!("writing .{other}"),
-                });
+                return create_builtin(path, container, info, options);
             };
             Ok(Box::new(FfmpegWriter::new(tools, path, container, info, options)?))
         }
     }
+}
+
+/// Creates a file with what is built in.
+#[cfg(feature = "h264")]
+fn create_builtin(
+    path: &Path,
+    container: Container,
+    info: &StreamInfo,
+    options: &CreateOptions,
+) -> Result<Box<dyn FrameSink>> {
+    if matches!(container, Container::Mp4 | Container::Mov) && !crate::output::is_special(path) {
+        return Ok(Box::new(crate::h264::H264Writer::new(path, info, options)?));
+    }
+    needs_ffmpeg(path)
+}
+
+/// Creates a file with what is built in: in this build nothing beyond YUV4MPEG2 and raw frames.
+#[cfg(not(feature = "h264"))]
+fn create_builtin(
+    path: &Path,
+    _: Container,
+    _: &StreamInfo,
+    _: &CreateOptions,
+) -> Result<Box<dyn FrameSink>> {
+    needs_ffmpeg(path)
+}
+
+fn needs_ffmpeg(path: &Path) -> Result<Box<dyn FrameSink>> {
+    let extension = path.extension().unwrap_or_default().to_string_lossy();
+    Err(Error::NeedsFfmpeg { path: path.display().to_string(), what: format!("writing .{extension}") })
 }
 
 /// Whether two paths name one file.

@@ -204,7 +204,41 @@ fn open_whole(input: &Input, options: &OpenOptions) -> Result<Box<dyn FrameSourc
             let media = Media::probe(tools, path)?;
             Ok(Box::new(FfmpegReader::new(&media, path, options.start)?))
         }
-        None => Err(Error::NeedsFfmpeg { path: name, what: "this file".into() }),
+        None => open_builtin(path, name, &head),
+    }
+}
+
+/// Opens a file with what is built in.
+#[cfg(feature = "h264")]
+fn open_builtin(path: &Path, name: String, head: &[u8; 16]) -> Result<Box<dyn FrameSource>> {
+    // The first box of an MP4 or MOV file.
+    if matches!(&head[4..8], b"ftyp" | b"moov" | b"mdat" | b"wide" | b"free" | b"skip") {
+        return Ok(Box::new(crate::h264::H264Reader::new(path)?));
+    }
+    Err(Error::NeedsFfmpeg {
+        path: name,
+        what: format!("{}, which is neither YUV4MPEG2 nor MP4,", kind(head)),
+    })
+}
+
+/// Opens a file with what is built in: in this build nothing beyond YUV4MPEG2 and raw frames.
+#[cfg(not(feature = "h264"))]
+fn open_builtin(_: &Path, name: String, head: &[u8; 16]) -> Result<Box<dyn FrameSource>> {
+    Err(Error::NeedsFfmpeg { path: name, what: format!("{}, which is not YUV4MPEG2,", kind(head)) })
+}
+
+/// What a file is by its first bytes.
+fn kind(head: &[u8; 16]) -> &'static str {
+    match head {
+        [0x1A, 0x45, 0xDF, 0xA3, ..] => "a Matroska or WebM file",
+        [b'R', b'I', b'F', b'F', ..] => "an AVI file",
+        [_, _, _, _, b'f', b't', b'y', b'p', ..] => "an MP4 file",
+        [b'G', b'I', b'F', ..] => "a GIF file",
+        [0x47, ..] => "an MPEG transport stream",
+        [0, 0, 1, 0xBA, ..] => "an MPEG program stream",
+        [0xFF, 0xD8, ..] | [0x89, b'P', b'N', b'G', ..] => "a picture file",
+        [b'F', b'L', b'V', ..] => "a Flash file",
+        _ => "this file",
     }
 }
 
@@ -228,4 +262,88 @@ pub(crate) fn interlace_note(info: &StreamInfo) -> Option<String> {
         "the source is interlaced: each frame holds two moments and is processed as it is; deinterlace first for a clean result"
             .to_owned()
     })
+}
+
+/// What to say of frames that come at irregular times.
+pub(crate) fn irregular_note(info: &StreamInfo) -> Option<String> {
+    info.variable_rate.then(|| {
+        format!(
+            "its frames come at irregular times; filters count in mean frames of {:.3} a second",
+            info.rate.as_f64()
+        )
+    })
+}
+
+/// Sets the rate from timestamps alone.
+#[cfg(feature = "h264")]
+pub(crate) fn set_rate(times: &[i64], info: &mut StreamInfo) {
+    // The most frequent step is the rate that the camera meant.
+    let mut steps: Vec<i64> = times.windows(2).map(|w| w[1] - w[0]).filter(|&d| d > 0).collect();
+    steps.sort_unstable();
+    let common = steps.chunk_by(|a, b| a == b).max_by_key(|c| c.len()).and_then(|c| c.first());
+    let base = common.and_then(|&d| {
+        let per_second = u64::try_from(d).ok()?.checked_mul(info.time_base.num())?;
+        Rate::new(info.time_base.den(), per_second).ok()
+    });
+    regularity(times, base, info);
+}
+
+/// Decides whether timestamps are those of a constant rate, and sets the stream's rate.
+pub(crate) fn regularity(times: &[i64], base: Option<Rate>, info: &mut StreamInfo) {
+    let (Some(&first), Some(&last)) = (times.first(), times.last()) else { return };
+    if times.len() < 2 {
+        info.rate = base.unwrap_or(info.rate);
+        return;
+    }
+    let tick = info.time_base.as_f64();
+    let steady = |rate: Rate| {
+        let step = 1.0 / rate.as_f64() / tick;
+        // Half a frame off its place is a frame too early or too late.
+        times.iter().enumerate().all(|(i, &t)| ((t - first) as f64 - i as f64 * step).abs() < 0.5 * step)
+    };
+    let steps = times.len() as u64 - 1;
+    let mean = u64::try_from(last - first)
+        .ok()
+        .and_then(|span| {
+            Some((steps.checked_mul(info.time_base.den())?, span.checked_mul(info.time_base.num())?))
+        })
+        .and_then(|(n, d)| Rate::new(n, d).ok());
+    if let Some(rate) = base.filter(|&r| steady(r)) {
+        info.rate = rate;
+    } else if let Some(rate) = mean {
+        info.rate = rate;
+        info.variable_rate = !steady(rate);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Layout, Rational};
+
+    fn info() -> StreamInfo {
+        let format = PixelFormat::new(Layout::Gray, 8).unwrap();
+        let mut i = StreamInfo::new(format, 4, 4, Rate::new(25, 1).unwrap()).unwrap();
+        i.time_base = Rational::new(1, 1000).unwrap();
+        i
+    }
+
+    #[test]
+    fn rounded_timestamps_are_still_a_constant_rate() {
+        let base = Rate::new(30000, 1001).unwrap();
+        let times: Vec<i64> = (0..500).map(|i| (i as f64 * 1001.0 / 30.0).round() as i64).collect();
+        let mut i = info();
+        regularity(&times, Some(base), &mut i);
+        assert_eq!((i.rate, i.variable_rate), (base, false));
+    }
+
+    #[test]
+    fn a_change_of_rate_is_variable_and_the_mean_is_exact() {
+        let mut times: Vec<i64> = (0..30).map(|i| i * 40).collect();
+        times.extend((0..30).map(|i| 1200 + i * 100));
+        let mut i = info();
+        regularity(&times, Some(Rate::new(25, 1).unwrap()), &mut i);
+        assert!(i.variable_rate);
+        assert_eq!(i.rate, Rate::new(59_000, 1200 + 2900).unwrap());
+    }
 }

@@ -210,12 +210,11 @@ fn codec_options(
             }
         }
         Codec::Ffv1 => {
-            // Slices let all processors work and carry checksums; pictures smaller than this cannot be cut.
-            command.args(["-level", "3", "-g", "1"]);
+            command.args(["-g", "1"]);
+            // Slices let all processors work and carry checksums. Smaller pictures cannot be cut, and level 3 of a
+            // picture of one pixel comes out black (ffmpeg 5.1).
             if info.width >= 64 && info.height >= 64 {
-                command.args(["-slices", "4", "-slicecrc", "1"]);
-            } else {
-                command.args(["-slices", "1"]);
+                command.args(["-level", "3", "-slices", "4", "-slicecrc", "1"]);
             }
         }
         Codec::Vp9 => {

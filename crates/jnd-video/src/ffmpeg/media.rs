@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::child::Running;
 use super::{Ffmpeg, file_argument, formats};
+use crate::matrix::quarter_turn;
 use crate::{
     ChromaSiting, ColorRange, Error, FieldOrder, MediaInfo, MediaStream, Rational, Result, StreamInfo,
     StreamKind,
@@ -160,7 +161,7 @@ impl Media {
         };
         info.pixel_aspect = rational(&s["sample_aspect_ratio"], ':');
         let matrix = display_matrix(s);
-        let turn = matrix.map_or(Some(0), quarter_turn);
+        let turn = matrix.map_or(Some(0), |m| quarter_turn(&m));
         info.rotation = turn.unwrap_or(0);
 
         let mut notes: Vec<String> = delivery.note.iter().map(|n| (*n).to_owned()).collect();
@@ -177,13 +178,8 @@ impl Media {
         if average.is_none() || average != base {
             let times = self.packet_times(index, path)?;
             frames_hint = Some(times.len() as u64);
-            regularity(&times, base, &mut info);
-            if info.variable_rate {
-                notes.push(format!(
-                    "its frames come at irregular times; filters count in mean frames of {:.3} a second",
-                    info.rate.as_f64()
-                ));
-            }
+            crate::source::regularity(&times, base, &mut info);
+            notes.extend(crate::source::irregular_note(&info));
         }
         let frames_hint = frames_hint.or_else(|| {
             let seconds = int::<f64>(&s["duration"]).or(self.duration)?;
@@ -262,35 +258,7 @@ fn run_ffprobe(mut command: Command, name: &str) -> Result<Vec<u8>> {
     Ok(text)
 }
 
-/// Decides whether timestamps are those of a constant rate, and sets the stream's rate.
-fn regularity(times: &[i64], base: Option<Rational>, info: &mut StreamInfo) {
-    let (Some(&first), Some(&last)) = (times.first(), times.last()) else { return };
-    if times.len() < 2 {
-        info.rate = base.unwrap_or(info.rate);
-        return;
-    }
-    let tick = info.time_base.as_f64();
-    let steady = |rate: Rational| {
-        let step = 1.0 / rate.as_f64() / tick;
-        // Half a frame off its place is a frame too early or too late.
-        times.iter().enumerate().all(|(i, &t)| ((t - first) as f64 - i as f64 * step).abs() < 0.5 * step)
-    };
-    let steps = times.len() as u64 - 1;
-    let mean = u64::try_from(last - first)
-        .ok()
-        .and_then(|span| {
-            Some((steps.checked_mul(info.time_base.den())?, span.checked_mul(info.time_base.num())?))
-        })
-        .and_then(|(n, d)| Rational::new(n, d).ok());
-    if let Some(rate) = base.filter(|&r| steady(r)) {
-        info.rate = rate;
-    } else if let Some(rate) = mean {
-        info.rate = rate;
-        info.variable_rate = !steady(rate);
-    }
-}
-
-fn display_matrix(s: &Value) -> Option<[i64; 9]> {
+fn display_matrix(s: &Value) -> Option<[i32; 9]> {
     let list = s["side_data_list"].as_array()?;
     let text = list.iter().find_map(|d| d["displaymatrix"].as_str())?;
     let mut m = [0; 9];
@@ -304,17 +272,6 @@ fn display_matrix(s: &Value) -> Option<[i64; 9]> {
     (count == 9).then_some(m)
 }
 
-/// Clockwise degrees of a matrix that is a plain quarter turn.
-fn quarter_turn(m: [i64; 9]) -> Option<u16> {
-    match [m[0].signum(), m[1].signum(), m[3].signum(), m[4].signum()] {
-        [1, 0, 0, 1] => Some(0),
-        [0, 1, -1, 0] => Some(90),
-        [-1, 0, 0, -1] => Some(180),
-        [0, -1, 1, 0] => Some(270),
-        _ => None,
-    }
-}
-
 fn has_hdr_metadata(s: &Value) -> bool {
     s["side_data_list"].as_array().is_some_and(|l| {
         l.iter().any(|d| {
@@ -326,33 +283,6 @@ fn has_hdr_metadata(s: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Layout, PixelFormat, Rate};
-
-    fn info() -> StreamInfo {
-        let format = PixelFormat::new(Layout::Gray, 8).unwrap();
-        let mut i = StreamInfo::new(format, 4, 4, Rate::new(25, 1).unwrap()).unwrap();
-        i.time_base = Rational::new(1, 1000).unwrap();
-        i
-    }
-
-    #[test]
-    fn rounded_timestamps_are_still_a_constant_rate() {
-        let base = Rate::new(30000, 1001).unwrap();
-        let times: Vec<i64> = (0..500).map(|i| (i as f64 * 1001.0 / 30.0).round() as i64).collect();
-        let mut i = info();
-        regularity(&times, Some(base), &mut i);
-        assert_eq!((i.rate, i.variable_rate), (base, false));
-    }
-
-    #[test]
-    fn a_change_of_rate_is_variable_and_the_mean_is_exact() {
-        let mut times: Vec<i64> = (0..30).map(|i| i * 40).collect();
-        times.extend((0..30).map(|i| 1200 + i * 100));
-        let mut i = info();
-        regularity(&times, Some(Rate::new(25, 1).unwrap()), &mut i);
-        assert!(i.variable_rate);
-        assert_eq!(i.rate, Rate::new(59_000, 1200 + 2900).unwrap());
-    }
 
     #[test]
     fn matrices_are_read() {
@@ -361,8 +291,8 @@ mod tests {
             "\n00000000:            0      -65536           0\n00000001:        65536           0           0\n00000002:            0           0  1073741824\n"}]}"#,
         )
         .unwrap();
-        assert_eq!(display_matrix(&v).and_then(quarter_turn), Some(270));
+        assert_eq!(display_matrix(&v).and_then(|m| quarter_turn(&m)), Some(270));
         // Mirrored.
-        assert_eq!(quarter_turn([-65536, 0, 0, 0, 65536, 0, 0, 0, 1 << 30]), None);
+        assert_eq!(quarter_turn(&[-65536, 0, 0, 0, 65536, 0, 0, 0, 1 << 30]), None);
     }
 }

@@ -21,6 +21,8 @@ pub(crate) use decode::FfmpegReader;
 pub(crate) use encode::FfmpegWriter;
 pub(crate) use media::Media;
 pub(crate) use plan::Container;
+#[cfg(feature = "h264")]
+pub(crate) use plan::check_even;
 
 /// A program that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
