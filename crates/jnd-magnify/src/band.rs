@@ -5,9 +5,10 @@ use jnd_video::{Plane, PlaneMut};
 
 use crate::enlarge::{self, Tap};
 use crate::layout::BandLayout;
-use crate::pixel::{Pixel, Real, mirror};
+use crate::pixel::{Pixel, mirror};
 use crate::plan::{Chain, Enlarge, Mix, Plan, Step, Stored};
 use crate::state::{LevelState, Moment, Rows, bytes, with_rows};
+use crate::temporal::Ideal;
 use crate::{mix, render, shrink};
 
 /// What every part of the work knows of the clip.
@@ -194,7 +195,7 @@ fn first_row<S: Pixel>(
 }
 
 /// Makes row `i` of a level from the one before, neither of which is the frame's.
-fn next_row<S: Pixel, P: Real>(
+fn next_row<S: Pixel, P: Ideal>(
     simd: jnd_video::simd::Level,
     below: &LevelState<S, P>,
     scale: f32,
@@ -219,7 +220,7 @@ fn next_row<S: Pixel, P: Real>(
 
 /// Computes row `y` of the changes of level `k` into `out`: what is enlarged from the coarser level `up`, what the
 /// temporal filter gives here, and the mixing of RGB where it has its place.
-fn change_row<S: Pixel, P: Real>(
+fn change_row<S: Pixel, P: Ideal>(
     chain: &Chain,
     m: &Moment<'_, P>,
     k: usize,
@@ -274,7 +275,7 @@ pub(crate) struct Coarse<S: Pixel, P> {
     sums: Vec<f32>,
 }
 
-impl<S: Pixel, P: Real> Coarse<S, P> {
+impl<S: Pixel, P: Ideal> Coarse<S, P> {
     pub(crate) fn new(first: usize, levels: Vec<LevelState<S, P>>) -> Self {
         let n = levels.first().map_or(0, |l| l.row);
         Self { levels, first, sums: vec![0.0; n] }
@@ -330,7 +331,7 @@ pub(crate) struct ChainBand<S: Pixel, P> {
     down: Vec<Tap>,
 }
 
-impl<S: Pixel, P: Real> ChainBand<S, P> {
+impl<S: Pixel, P: Ideal> ChainBand<S, P> {
     pub(crate) fn new(plan: &Plan, chain: &Chain, layout: &BandLayout) -> Self {
         let levels: Vec<LevelState<S, P>> =
             chain.levels.iter().zip(&layout.spans).map(|(l, s)| LevelState::new(plan, l, s)).collect();

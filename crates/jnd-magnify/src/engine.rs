@@ -4,16 +4,19 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 use jnd_video::{FrameRef, Plane, simd};
 
 use crate::band::{ChainBand, Clip, Coarse, Target};
+use crate::bench::Times;
 use crate::layout::{self, ChainLayout};
-use crate::pixel::{Pixel, Real};
+use crate::pixel::Pixel;
 use crate::plan::{Plan, Temporal};
 use crate::pool::Pool;
 use crate::preset::Init;
 use crate::state::{LevelState, Moment, Tables, bytes};
+use crate::temporal::Ideal;
 use crate::{Error, Result};
 
 /// Everything a magnifier keeps between frames.
@@ -28,6 +31,7 @@ pub(crate) struct Engine<S: Pixel, P> {
     index: u64,
     /// Rows above the first band of each plane.
     above: [usize; 3],
+    times: Times,
 }
 
 /// Bytes an engine needs for a strip.
@@ -58,6 +62,8 @@ pub(crate) trait Work: Send {
     fn push(&mut self, frame: &FrameRef<'_>, target: Out<'_, '_>) -> Result<()>;
     /// Starts from the first frame again; `forget` clears all memory of the frames before.
     fn rewind(&mut self, forget: bool);
+    /// Time spent so far.
+    fn times(&self) -> Times;
     /// Works on another strip from now on.
     fn restrict(&mut self, strip: &Range<usize>);
 }
@@ -68,7 +74,7 @@ pub(crate) enum Out<'a, 'b> {
     Float(&'a mut [jnd_video::PlaneMut<'b, f32>; 3]),
 }
 
-impl<S: Pixel, P: Real> Engine<S, P> {
+impl<S: Pixel, P: Ideal> Engine<S, P> {
     pub(crate) fn new(plan: &Plan, simd: simd::Level, threads: usize, strip: &Range<usize>) -> Result<Self> {
         let mut engine = Self {
             plan: plan.clone(),
@@ -79,6 +85,7 @@ impl<S: Pixel, P: Real> Engine<S, P> {
             tables: Tables::new(plan),
             index: 0,
             above: [0; 3],
+            times: Times::default(),
         };
         engine.build(strip);
         Ok(engine)
@@ -116,7 +123,8 @@ impl<S: Pixel, P: Real> Engine<S, P> {
 
     /// Every band makes its levels; then the coarse ones are made.
     fn shrink(&mut self, frame: &[Plane<'_, S>; 3], observed: Option<bool>) {
-        let Self { plan, simd, pool, bands, coarse, tables, index, .. } = self;
+        let Self { plan, simd, pool, bands, coarse, tables, index, times, .. } = self;
+        let start = Instant::now();
         let clip = Clip::new(plan);
         let m = Moment { simd: *simd, index: *index, black: plan.settings().init == Init::Zero, tables };
         let next = AtomicUsize::new(0);
@@ -134,6 +142,8 @@ impl<S: Pixel, P: Real> Engine<S, P> {
                 }
             }
         });
+        let shrunk = Instant::now();
+        times.shrink += shrunk - start;
         for (i, coarse) in coarse.iter_mut().enumerate() {
             for band in bands.iter() {
                 if let Some(band) = band.lock().unwrap_or_else(PoisonError::into_inner).get(i) {
@@ -145,16 +155,20 @@ impl<S: Pixel, P: Real> Engine<S, P> {
                 coarse.levels.iter_mut().for_each(|l| l.observe(&m, last));
             }
         }
+        times.coarse += shrunk.elapsed();
     }
 
     /// Every band writes its rows.
     fn render(&mut self, frame: &[Plane<'_, S>; 3], target: Target<'_, S>) {
-        let Self { plan, simd, pool, bands, coarse, tables, index, above, .. } = self;
+        let Self { plan, simd, pool, bands, coarse, tables, index, above, times } = self;
+        let start = Instant::now();
         let clip = Clip::new(plan);
         let m = Moment { simd: *simd, index: *index, black: plan.settings().init == Init::Zero, tables };
         for (chain, coarse) in plan.chains().iter().zip(coarse.iter_mut()) {
             coarse.change(chain, &m);
         }
+        let changed = Instant::now();
+        times.coarse += changed - start;
         let coarse = &*coarse;
         let (_, target) = target.split(*above);
         // Bands take their rows off the front, in order.
@@ -181,6 +195,7 @@ impl<S: Pixel, P: Real> Engine<S, P> {
                 }
             }
         });
+        times.render += changed.elapsed();
         for c in &mut self.coarse {
             c.levels.iter_mut().for_each(LevelState::advance);
         }
@@ -194,12 +209,12 @@ impl<S: Pixel, P: Real> Engine<S, P> {
     }
 }
 
-fn coarse<S: Pixel, P: Real>(plan: &Plan, chain: &crate::plan::Chain, l: &ChainLayout) -> Coarse<S, P> {
+fn coarse<S: Pixel, P: Ideal>(plan: &Plan, chain: &crate::plan::Chain, l: &ChainLayout) -> Coarse<S, P> {
     let levels = chain.levels[l.coarse..].iter().zip(&l.spans).map(|(l, s)| LevelState::new(plan, l, s));
     Coarse::new(l.coarse, levels.collect())
 }
 
-impl<S: Pixel, P: Real> Work for Engine<S, P> {
+impl<S: Pixel, P: Ideal> Work for Engine<S, P> {
     fn observe(&mut self, frame: &FrameRef<'_>, last: bool) -> Result<()> {
         let frame = self.frame(frame)?;
         self.fill_tables();
@@ -239,6 +254,10 @@ impl<S: Pixel, P: Real> Work for Engine<S, P> {
                 c.levels.iter_mut().for_each(LevelState::clear);
             }
         }
+    }
+
+    fn times(&self) -> Times {
+        self.times
     }
 
     fn restrict(&mut self, strip: &Range<usize>) {

@@ -4,6 +4,7 @@
 //! frame by frame. `docs/arithmetic.md` defines every operation.
 
 mod band;
+pub mod bench;
 mod check;
 mod engine;
 mod enlarge;

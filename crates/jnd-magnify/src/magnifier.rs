@@ -196,6 +196,11 @@ impl Magnifier {
         self.bytes
     }
 
+    /// Time spent in the parts of the work so far.
+    pub(crate) fn times(&self) -> crate::bench::Times {
+        self.engine.times()
+    }
+
     /// Threads at work.
     pub fn threads(&self) -> usize {
         self.threads

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::layout::{Span, value_bytes};
 use crate::pixel::{Pixel, Real};
 use crate::plan::{Level, Plan, Precision, Stored, Temporal};
-use crate::temporal::{self, BLOCK, Lags};
+use crate::temporal::{self, BLOCK, Ideal, Lags};
 use jnd_video::simd;
 
 /// Rows of a level, in the type its plan says.
@@ -71,11 +71,12 @@ pub(crate) enum Memory<S: Pixel, P> {
         first: Rows<S>,
         /// The last frames, not yet projected.
         block: Vec<Rows<S>>,
-        /// Projections: for each row, one row for each bin.
-        c: Vec<P>,
-        s: Vec<P>,
-        /// Filtered rows of the frames to come: for each row, one row for each frame of a block.
+        /// Projections of each row, in chunks.
+        sums: Vec<P>,
+        /// Filtered rows of the frames to come: for each row, one padded row for each frame of a block.
         made: Vec<f32>,
+        /// Changes of one row in each frame of a block.
+        changes: Vec<P>,
         factor: P,
     },
 }
@@ -162,16 +163,20 @@ pub(crate) fn bytes(plan: &Plan, level: &Level, span: &Span) -> u64 {
         Temporal::Causal { .. } => row * (span.kept as u64 * value + 2 * changes * real),
         Temporal::Projection { bins, .. } => {
             let b = BLOCK as u64;
-            row * changes * ((1 + b) * value + 2 * bins.len() as u64 * real + 4 * b)
+            let pad = temporal::padded(level.row()) as u64;
+            row * changes * (1 + b) * value
+                + pad * changes * (2 * bins.len() as u64 * real + 4 * b)
+                + pad * b * real
         }
     };
     row * (span.kept as u64 * value + span.changes_kept.min(span.changes.len()) as u64 * 4) + memory
 }
 
-impl<S: Pixel, P: Real> LevelState<S, P> {
+impl<S: Pixel, P: Ideal> LevelState<S, P> {
     pub(crate) fn new(plan: &Plan, level: &Level, span: &Span) -> Self {
         let row = level.row();
         let n = row * span.changes.len();
+        let pad = temporal::padded(row) * span.changes.len();
         let memory = match plan.temporal() {
             _ if !level.filtered() => Memory::None,
             Temporal::Causal { p_slow, p_fast, .. } => Memory::Causal {
@@ -188,9 +193,9 @@ impl<S: Pixel, P: Real> LevelState<S, P> {
             Temporal::Projection { bins, .. } => Memory::Ideal {
                 first: Rows::new(level.stored, n),
                 block: (0..BLOCK).map(|_| Rows::new(level.stored, n)).collect(),
-                c: vec![P::default(); n * bins.len()],
-                s: vec![P::default(); n * bins.len()],
-                made: vec![0.0; n * BLOCK],
+                sums: vec![P::default(); 2 * pad * bins.len()],
+                made: vec![0.0; pad * BLOCK],
+                changes: vec![P::default(); temporal::padded(row) * BLOCK],
                 factor: P::from_f64(level.h),
             },
         };
@@ -215,10 +220,7 @@ impl<S: Pixel, P: Real> LevelState<S, P> {
                 slow.fill(P::default());
                 fast.fill(P::default());
             }
-            Memory::Ideal { c, s, .. } => {
-                c.fill(P::default());
-                s.fill(P::default());
-            }
+            Memory::Ideal { sums, .. } => sums.fill(P::default()),
         }
     }
 
@@ -258,14 +260,15 @@ impl<S: Pixel, P: Real> LevelState<S, P> {
                     temporal::flush(m.simd, fast);
                 }
             }
-            Memory::Ideal { c, s, made, .. } => {
-                let made = &mut made[i * n * BLOCK..(i + 1) * n * BLOCK];
+            Memory::Ideal { sums, made, .. } => {
+                let pad = temporal::padded(n);
+                let made = &mut made[i * pad * BLOCK..][..pad * BLOCK];
                 if m.in_block() == 0 {
-                    let bins = m.tables.cos.len() / BLOCK;
-                    let (c, s) = (&c[i * n * bins..(i + 1) * n * bins], &s[i * n * bins..(i + 1) * n * bins]);
-                    temporal::synthesise(m.simd, c, s, n, &m.tables.cos, &m.tables.sin, made);
+                    let each = pad * 2 * m.tables.cos.len() / BLOCK;
+                    let sums = &sums[i * each..][..each];
+                    temporal::synthesise(m.simd, sums, &m.tables.cos, &m.tables.sin, made);
                 }
-                let f = &made[m.in_block() * n..(m.in_block() + 1) * n];
+                let f = &made[m.in_block() * pad..][..n];
                 if add {
                     for (o, f) in out.iter_mut().zip(f) {
                         *o += f;
@@ -296,7 +299,7 @@ impl<S: Pixel, P: Real> LevelState<S, P> {
         // Filtered levels keep all their rows.
         let start = (changes.start - self.span.rows.start) * n;
         let len = changes.len() * n;
-        let Memory::Ideal { first, block, c, s, factor, .. } = &mut self.memory else { return };
+        let Memory::Ideal { first, block, sums, factor, changes: d, .. } = &mut self.memory else { return };
         if m.index == 0 {
             first.copy(0, &self.rows, start..start + len);
         }
@@ -304,29 +307,20 @@ impl<S: Pixel, P: Real> LevelState<S, P> {
         if b + 1 < BLOCK && !last {
             return;
         }
-        let bins = m.tables.cos.len() / BLOCK;
+        let pad = temporal::padded(n);
+        let each = pad * 2 * m.tables.cos.len() / BLOCK;
         for i in 0..changes.len() {
             let at = i * n..(i + 1) * n;
-            let (c, s) = (&mut c[i * n * bins..][..n * bins], &mut s[i * n * bins..][..n * bins]);
-            macro_rules! project {
-                ($variant:ident, $first:ident) => {{
-                    let x: [&[_]; BLOCK] = std::array::from_fn(|j| match &block[j] {
-                        Rows::$variant(v) => &v[at.clone()],
-                        // The rows of one level are of one type.
-                        _ => &[][..],
-                    });
-                    temporal::project(m.simd, &x[..=b], &$first[at], &m.tables.cos, &m.tables.sin, c, s);
-                }};
+            for (x, d) in block[..=b].iter().zip(d.chunks_exact_mut(pad)) {
+                with_rows!(x, &*first, (x, f) => {
+                    temporal::changes(m.simd, &x[at.clone()], &f[at.clone()], &mut d[..n]);
+                });
             }
-            match &*first {
-                Rows::Samples(f) => project!(Samples, f),
-                Rows::Int(f) => project!(Int, f),
-                Rows::Float(f) => project!(Float, f),
-            }
+            let sums = &mut sums[i * each..][..each];
+            temporal::project(m.simd, d, b + 1, &m.tables.cos, &m.tables.sin, sums);
         }
         if last {
-            temporal::multiply(m.simd, c, *factor);
-            temporal::multiply(m.simd, s, *factor);
+            temporal::multiply(m.simd, sums, *factor);
         }
     }
 }
