@@ -91,7 +91,7 @@ pub enum Error {
     },
     /// The job needs the `ffmpeg` program, which was not found.
     #[error(
-        "{path}: {what} needs the ffmpeg and ffprobe programs, which were not found; install them \
+        "{path}: {what} needs the ffmpeg and ffprobe programs, which were not found (or not to be used); install them \
          (`apt install ffmpeg`, `brew install ffmpeg`, `winget install ffmpeg`, or ffmpeg.org) or set JND_FFMPEG and JND_FFPROBE \
          to their paths"
     )]

@@ -11,7 +11,8 @@ use crate::adapt::Adapter;
 use crate::nut::{NutStream, NutWriter};
 use crate::output::{TemporaryPath, is_special};
 use crate::{
-    ChromaSiting, Codec, ColorRange, CreateOptions, Error, Frame, FrameSink, Result, StreamInfo, StreamKind,
+    ChromaSiting, Codec, ColorRange, CreateOptions, Error, Frame, FrameSink, Rational, Result, StreamInfo,
+    StreamKind,
 };
 
 /// Writes a file through `ffmpeg`.
@@ -21,6 +22,8 @@ pub(crate) struct FfmpegWriter {
     adapter: Adapter,
     info: StreamInfo,
     temporary: Option<TemporaryPath>,
+    /// Ticks of the file for each of the stream's.
+    scale: i64,
     /// Rotation to write into the file's header when it is complete.
     rotation: u16,
     name: String,
@@ -82,14 +85,18 @@ impl FfmpegWriter {
         command.args(["-vf", &filters, "-c:v", encoder, "-pix_fmt", &pix_fmt]);
         let passthrough = if tools.ffmpeg.number >= (5, 1) { "-fps_mode" } else { "-vsync" };
         command.args([passthrough, "passthrough"]);
-        let tb = written.time_base;
+        let (tb, scale) = file_ticks(written.time_base);
         command.args(["-enc_time_base", &format!("{}:{}", tb.num(), tb.den())]);
         codec_options(&mut command, codec, crf, container, &tagged);
         color_options(&mut command, &tagged);
-        if !written.variable_rate && tools.ffmpeg.number >= (5, 0) {
+        let counts_ticks = matches!(container, Container::Mp4 | Container::Mov);
+        if counts_ticks && !written.variable_rate && tools.ffmpeg.number >= (5, 0) {
             // A frame's length is not in NUT, and no length can be guessed for the last frame, or the only one.
             let rate = written.rate;
-            command.args(["-bsf:v", &format!("setts=duration=round({}/({}*TB))", rate.den(), rate.num())]);
+            command.args([
+                "-bsf:v",
+                &format!("setts=pts=PTS:dts=DTS:duration=round({}/({}*TB))", rate.den(), rate.num()),
+            ]);
         }
         command.args(["-f", container.muxer()]).arg(file_argument(&target_path));
         command.stdin(Stdio::piped()).stdout(Stdio::null());
@@ -108,7 +115,7 @@ impl FfmpegWriter {
             fourcc: fourcc.to_vec(),
             width: written.width,
             height: written.height,
-            time_base: written.time_base,
+            time_base: tb,
             sample_aspect: written.pixel_aspect.map(|a| (a.num(), a.den())),
         };
         let mut this = Self {
@@ -117,6 +124,7 @@ impl FfmpegWriter {
             adapter,
             info: info.clone(),
             temporary,
+            scale,
             rotation: if turn { 0 } else { info.rotation },
             encoder: format!("ffmpeg {} ({encoder})", tools.ffmpeg.short()),
             name,
@@ -146,7 +154,7 @@ impl FrameSink for FfmpegWriter {
         let Some(nut) = &mut self.nut else {
             return Err(Error::io(&self.name, std::io::Error::other("written to after it was closed")));
         };
-        match nut.write_frame(frame.timestamp, frame.bytes()) {
+        match nut.write_frame(frame.timestamp.saturating_mul(self.scale), frame.bytes()) {
             Ok(()) => Ok(()),
             Err(e) => Err(self.explain(e)),
         }
@@ -183,6 +191,20 @@ impl Drop for FfmpegWriter {
         let _ = self.running.child().kill();
         let _ = self.running.child().wait();
         self.temporary = None;
+    }
+}
+
+/// The time base for the file and its ticks for each tick of `tb`. MP4 files count in whole fractions of a second, of
+/// which `ffmpeg` wants 10,000 or more; with such a clock from the start, nothing is rescaled on the way.
+fn file_ticks(tb: Rational) -> (Rational, i64) {
+    let mut den = tb.den();
+    while den < 10_000 {
+        den *= 2;
+    }
+    let ticks = tb.num().checked_mul(den / tb.den()).and_then(|t| i64::try_from(t).ok());
+    match (Rational::new(1, den), ticks) {
+        (Ok(fine), Some(ticks)) => (fine, ticks),
+        _ => (tb, 1),
     }
 }
 
@@ -269,7 +291,15 @@ impl Source {
             return Ok(None);
         }
         let media = Media::probe(tools.clone(), path)?;
-        let others = plan::others(&media.name, container, &media.others, options.no_audio)?;
+        let mut others = plan::others(&media.name, container, &media.others, options.no_audio)?;
+        if options.start.is_some_and(|s| s > 0.0) {
+            // A line of text that began before the start would move the start of the whole file.
+            let before = others.streams.len();
+            others.streams.retain(|(_, kind, _)| *kind != StreamKind::Subtitle);
+            if others.streams.len() < before {
+                others.notes.push("subtitles are not carried over into a part that starts later".into());
+            }
+        }
         let picture = media.picture.as_ref().map(|p| p.index);
         Ok(Some(Self { path: path.to_path_buf(), start: media.start, picture, others }))
     }

@@ -119,8 +119,8 @@ impl Media {
         let Some(pix_fmt) = text("pix_fmt") else {
             return Err(Error::unsupported(
                 name,
-                format!("its {codec} stream, which this build of ffmpeg cannot decode,"),
-                "install an ffmpeg with a decoder for it",
+                format!("a {codec} stream whose pictures ffmpeg cannot make out"),
+                "either the file is cut off before its first picture, or this build of ffmpeg lacks the decoder",
             ));
         };
         let delivery = formats::delivery(pix_fmt).ok_or_else(|| {

@@ -475,11 +475,17 @@ fn vui(info: &StreamInfo) -> Option<VuiConfig> {
 }
 
 fn new_encoder(config: EncoderConfig, name: &str) -> Result<Encoder> {
-    Encoder::with_api_config(OpenH264API::from_source(), config).map_err(|e| Error::Codec {
-        path: name.into(),
-        codec: LIBRARY,
-        detail: e.to_string(),
-    })
+    let failed = |detail: String| Error::Codec { path: name.into(), codec: LIBRARY, detail };
+    let mut encoder =
+        Encoder::with_api_config(OpenH264API::from_source(), config).map_err(|e| failed(e.to_string()))?;
+    let mut quiet = openh264_sys2::WELS_LOG_QUIET;
+    // The wrapper silences the library only after it has been set up, which already prints warnings.
+    // SAFETY: the encoder is alive, the option is one that may be set before it is set up, and its value is an `int`
+    // that the library copies before the call returns.
+    unsafe {
+        encoder.raw_api().set_option(openh264_sys2::ENCODER_OPTION_TRACE_LEVEL, (&raw mut quiet).cast())
+    };
+    Ok(encoder)
 }
 
 fn encode(encoder: &mut Encoder, frame: &Frame, name: &str) -> Result<Vec<u8>> {
