@@ -14,8 +14,36 @@ pub(crate) fn run() -> Result<u8, Failure> {
     line("system", &format!("{} {}", std::env::consts::OS, std::env::consts::ARCH));
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
     line("processor", &format!("{threads} threads, {}", vector_instructions()));
+    line("built in", &built_in());
+    line("ffmpeg", &ffmpeg());
     std::io::stdout().write_all(text.as_bytes())?;
     Ok(DONE)
+}
+
+/// What can be read and written with nothing else installed.
+fn built_in() -> String {
+    let mut list = "YUV4MPEG2, raw frames".to_owned();
+    if jnd::H264_BUILT_IN {
+        list.push_str(", H.264 in MP4 (OpenH264)");
+    }
+    list
+}
+
+/// Whether `ffmpeg` is there, and what its absence costs.
+fn ffmpeg() -> String {
+    match jnd::video::Ffmpeg::find() {
+        Some(found) => format!(
+            "{} ({}), ffprobe {} ({}): every other container and codec",
+            found.ffmpeg.short(),
+            found.ffmpeg.command.display(),
+            found.ffprobe.short(),
+            found.ffprobe.command.display()
+        ),
+        None => "not found, so that only what is built in can be read and written: no MKV, WebM, HEVC, AV1, 10-bit or \
+                 lossless files. Install it (`apt install ffmpeg`, `brew install ffmpeg`, `winget install ffmpeg`), or set \
+                 JND_FFMPEG and JND_FFPROBE to the paths of both programs"
+            .to_owned(),
+    }
 }
 
 /// Vector instructions in use, and why not the best.

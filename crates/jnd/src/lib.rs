@@ -30,3 +30,6 @@ pub use magnify_file::{
     magnify_file,
 };
 pub use settings::{FilterName, Overrides};
+
+/// Whether H.264 in MP4 is read and written by what is built in.
+pub const H264_BUILT_IN: bool = cfg!(feature = "h264");

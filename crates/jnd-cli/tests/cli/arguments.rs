@@ -1,6 +1,6 @@
 //! The command line itself.
 
-use crate::util::{Dir, clip, jnd, run};
+use crate::util::{Dir, clip, jnd, jnd_alone, run};
 
 #[test]
 fn help_and_version_go_to_standard_output() {
@@ -119,9 +119,11 @@ fn progress_is_for_people_or_programs() {
 fn doctor_and_presets_print_something() {
     let ran = run(&mut jnd(&["doctor"])).ok();
     let text = String::from_utf8(ran.stdout).expect("text");
-    for word in ["processor", "system"] {
+    for word in ["processor", "ffmpeg", "built in"] {
         assert!(text.contains(word), "{word}: {text}");
     }
+    let ran = run(&mut jnd_alone(&["doctor"])).ok();
+    assert!(String::from_utf8_lossy(&ran.stdout).contains("apt install ffmpeg"));
     let ran = run(&mut jnd(&["presets"])).ok();
     let text = String::from_utf8(ran.stdout).expect("text");
     for word in ["pulse", "motion", "vibration", "50-60bpm", "72-92Hz"] {

@@ -188,7 +188,12 @@ fn t07_sound_is_carried_over() {
         let path = d.arg(output);
         run(&mut jnd(&["magnify", &input, &path])).ok();
         assert_eq!(sound(&path), want, "{output}");
-        assert_eq!(times(&path), times(&input), "{output}");
+        // Matroska has no times before 0, where AAC starts: picture and sound move on together, by less than a frame.
+        let (before, after) = (times(&input), times(&path));
+        let shift = after[0];
+        assert!((0.0..0.033).contains(&shift), "{output}: {shift}");
+        let moved = before.iter().zip(&after).all(|(a, b)| (b - a - shift).abs() < 0.0011);
+        assert!(before.len() == after.len() && moved, "{output}: {before:?} became {after:?}");
     }
     // And with nothing installed.
     let alone = d.arg("alone.mp4");
@@ -422,4 +427,3 @@ fn t03_odd_h264_is_refused_before_the_work() {
         assert_eq!(d.files(), ["in.y4m"]);
     }
 }
-

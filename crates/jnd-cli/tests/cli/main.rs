@@ -2,6 +2,7 @@
 //! where it is not there.
 
 mod arguments;
+mod foreign;
 mod formats;
 mod ideal;
 mod known;

@@ -1,7 +1,7 @@
 //! What the tests of the command share: running it, small clips, and `ffmpeg` where it is there.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 /// A directory of a test's own, removed at its end.
@@ -180,4 +180,52 @@ pub(crate) fn clip_tagged(tags: &str, width: usize, height: usize, frames: usize
         }
     }
     out
+}
+/// Whether `ffmpeg` is there; says so where not, so that a skipped test shows.
+pub(crate) fn have_ffmpeg(test: &str) -> bool {
+    let there = |p: &str| Command::new(p).arg("-version").output().is_ok_and(|o| o.status.success());
+    let both = there("ffmpeg") && there("ffprobe");
+    if !both {
+        eprintln!("{test}: skipped, there is no ffmpeg here");
+    }
+    both
+}
+
+/// Runs `ffmpeg` with arguments separated by spaces; `{}` stands for the next of `paths`.
+#[track_caller]
+pub(crate) fn ff(arguments: &str, paths: &[&str]) {
+    let mut paths = paths.iter();
+    let args = arguments.split_whitespace().map(|a| {
+        if a == "{}" { (*paths.next().expect("a path for each {}")).to_owned() } else { a.to_owned() }
+    });
+    let output = Command::new("ffmpeg")
+        .args(["-hide_banner", "-nostdin", "-loglevel", "error", "-y"])
+        .args(args)
+        .output()
+        .expect("ffmpeg starts");
+    assert!(output.status.success(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// What `ffprobe` prints for `-show_entries ENTRIES` of the picture stream, one value a line.
+#[track_caller]
+pub(crate) fn probe(path: &Path, entries: &str) -> Vec<String> {
+    let output = Command::new("ffprobe")
+        .args(["-v", "error", "-select_streams", "v:0", "-show_entries", entries, "-of", "csv=p=0"])
+        .arg(path)
+        .output()
+        .expect("ffprobe starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .map(|l| l.trim().trim_end_matches(',').to_owned())
+        .filter(|l| !l.is_empty())
+        .collect()
+}
+
+/// The frames of any video as `ffmpeg` shows them (turned upright), in their own pixel format.
+#[track_caller]
+pub(crate) fn shown(dir: &Dir, path: &str) -> Y4m {
+    let out = dir.arg("shown-by-ffmpeg.y4m");
+    ff("-i {} -strict -1 -vsync passthrough -f yuv4mpegpipe {}", &[path, &out]);
+    Y4m::parse(&dir.read("shown-by-ffmpeg.y4m"))
 }
