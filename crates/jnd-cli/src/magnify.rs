@@ -83,7 +83,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, help_heading = "Output")]
     codec: Option<CodecArg>,
     /// Quality on the encoder's own scale, lower is better. The built-in H.264 encoder takes it as a fixed quantiser,
-    /// 0 to 51. [default: 18 for H.264]
+    /// 12 to 51. [default: 18 for H.264]
     #[arg(long, value_name = "N", help_heading = "Output")]
     crf: Option<u8>,
     /// Keep every sample as it is: FFV1, for .mkv.

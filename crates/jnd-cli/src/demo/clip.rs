@@ -64,8 +64,20 @@ fn smooth(v: f64, from: f64, to: f64) -> f64 {
     t * t * (3.0 - 2.0 * t)
 }
 
+/// All frames.
+pub(crate) fn frames() -> Result<Vec<Frame>> {
+    let info = info()?;
+    (0..FRAMES)
+        .map(|t| {
+            let mut frame = Frame::new(info.format, info.width, info.height)?;
+            draw(t, &mut frame);
+            Ok(frame)
+        })
+        .collect()
+}
+
 /// Draws frame `t`.
-pub(crate) fn draw(t: usize, frame: &mut Frame) {
+fn draw(t: usize, frame: &mut Frame) {
     let seconds = t as f64 / RATE as f64;
     let pulse = PULSE_LEVELS * (TAU * PULSE_HZ * seconds).sin();
     let sway = SWAY_PIXELS * (TAU * SWAY_HZ * seconds).sin();
@@ -104,13 +116,10 @@ mod tests {
 
     #[test]
     fn the_clip_holds_what_it_says() {
-        let info = info().unwrap();
-        let mut frame = Frame::new(info.format, info.width, info.height).unwrap();
         let (mut pulse, mut sway) = (Series::default(), Series::default());
-        for t in 0..FRAMES {
-            draw(t, &mut frame);
-            pulse.push_mean(&frame, PATCH);
-            sway.push_stripes(&frame, STRIPES, STRIPE);
+        for frame in &frames().unwrap() {
+            pulse.push_mean(frame, PATCH);
+            sway.push_stripes(frame, STRIPES, STRIPE);
         }
         let levels = amplitude(&pulse.values, PULSE_HZ / RATE as f64);
         assert!((levels / PULSE_LEVELS - 1.0).abs() < 0.03, "{levels}");

@@ -9,7 +9,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use jnd::magnify::{Filter, Settings};
-use jnd::video::{CreateOptions, Frame, Input, OpenOptions, Output, StreamInfo};
+use jnd::video::{CreateOptions, EncoderChoice, Frame, Input, OpenOptions, Output};
 use jnd::{MagnifyFile, Report};
 
 use self::clip::{FRAMES, HEIGHT, PULSE_HZ, RATE, STRIPE, SWAY_HZ, SWAY_PIXELS, WIDTH};
@@ -58,16 +58,26 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     };
     std::fs::create_dir_all(dir).map_err(at)?;
     let (original, pulse, sway) = (dir.join("original.y4m"), dir.join("pulse.y4m"), dir.join("sway.y4m"));
-    write_clip(&original)?;
+    let before = clip::frames().map_err(video)?;
+    write(&before, &original)?;
     let pulsed = magnify(&original, &pulse, "pulse")?;
     let swayed = magnify(&original, &sway, "motion")?;
 
-    let (before, pulse_frames, sway_frames) = (read(&original)?, read(&pulse)?, read(&sway)?);
+    let (pulse_frames, sway_frames) = (read(&pulse)?, read(&sway)?);
     let growth =
         [measure_pulse(&before, &pulse_frames, &pulsed), measure_sway(&before, &sway_frames, &swayed)];
     pulse_picture(&before, &pulse_frames).save(&dir.join("pulse.png")).map_err(at)?;
     sway_picture(&before, &sway_frames).save(&dir.join("sway.png")).map_err(at)?;
-    let files = ["original.y4m", "pulse.y4m", "sway.y4m", "pulse.png", "sway.png"];
+    let mut files = vec!["original.y4m", "pulse.y4m", "sway.y4m", "pulse.png", "sway.png"];
+    if jnd::H264_BUILT_IN {
+        // The same as files that every player shows.
+        for (frames, name) in
+            [(&before, "original.mp4"), (&pulse_frames, "pulse.mp4"), (&sway_frames, "sway.mp4")]
+        {
+            write(frames, &dir.join(name))?;
+            files.push(name);
+        }
+    }
     if !args.verbosity.quiet {
         std::io::stdout().write_all(text(&growth, dir, &files).as_bytes())?;
     }
@@ -116,22 +126,14 @@ fn video(e: jnd::video::Error) -> Failure {
     Failure::from(jnd::Error::from(e))
 }
 
-fn create(
-    path: &Path,
-    info: &StreamInfo,
-    options: &CreateOptions,
-) -> Result<Box<dyn jnd::video::FrameSink>, Failure> {
-    jnd::video::create(&Output::Path(path.to_path_buf()), info, options).map_err(video)
-}
-
-fn write_clip(path: &Path) -> Result<(), Failure> {
+/// Writes frames of the clip, or of what became of it, with what is built in.
+fn write(frames: &[Frame], path: &Path) -> Result<(), Failure> {
     let info = clip::info().map_err(video)?;
-    let options = CreateOptions { overwrite: true, ..CreateOptions::default() };
-    let mut sink = create(path, &info, &options)?;
-    let mut frame = Frame::new(info.format, info.width, info.height).map_err(video)?;
-    for t in 0..FRAMES {
-        clip::draw(t, &mut frame);
-        sink.write(&frame).map_err(video)?;
+    let options =
+        CreateOptions { overwrite: true, encoder: EncoderChoice::BuiltIn, ..CreateOptions::default() };
+    let mut sink = jnd::video::create(&Output::Path(path.to_path_buf()), &info, &options).map_err(video)?;
+    for frame in frames {
+        sink.write(frame).map_err(video)?;
     }
     sink.finish().map_err(video)
 }

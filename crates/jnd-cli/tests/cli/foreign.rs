@@ -149,9 +149,9 @@ fn t05_alpha_is_dropped_with_a_note_and_colours_stay() {
     let format = &probe(output.as_ref(), "stream=pix_fmt")[0];
     let decoded = &probe(input.as_ref(), "stream=pix_fmt")[0];
     assert_eq!(&decoded.replace("yuva", "yuv"), format);
-    ff(&format!("-i {{}} -vf extractplanes=y,format=gray12le -c:v ffv1 {{}}"), &[&input, &plain]);
+    ff("-i {} -vf extractplanes=y,format=gray12le -c:v ffv1 {}", &[&input, &plain]);
     let luma = shown(&d, &plain);
-    ff(&format!("-i {{}} -vf extractplanes=y,format=gray12le -c:v ffv1 {{}}"), &[&output, &plain]);
+    ff("-i {} -vf extractplanes=y,format=gray12le -c:v ffv1 {}", &[&output, &plain]);
     assert_eq!(shown(&d, &plain).frames, luma.frames);
 }
 
@@ -295,23 +295,27 @@ fn t15_range_tags_are_carried_over() {
         let input = d.arg(&format!("{range}.mp4"));
         ff(
             &format!(
-                "-f lavfi -i testsrc2=size=320x240:rate=25:duration=0.4 -vf scale=out_range={range},format=yuv420p -color_range {tag} -c:v libx264 -qp 0 {{}}"
+                "-f lavfi -i testsrc2=size=320x240:rate=25:duration=0.4 -vf scale=out_range={range},format=yuv420p -color_range {tag} -c:v libx264 -crf 2 {{}}"
             ),
             &[&input],
         );
         let want = shown(&d, &input);
+        // Not every encoder says what the default is, limited.
+        let is_right =
+            |path: &str| (probe(path.as_ref(), "stream=color_range")[0] == "pc") == (range == "full");
+        assert!(is_right(&input));
         for (output, options) in
             [("out.mp4", &["--crf", "5"][..]), ("out.mkv", &["--lossless"]), ("out.webm", &["--crf", "5"])]
         {
             let path = d.arg(&format!("{range}-{output}"));
             run(&mut jnd(&[&["magnify", &input, &path, "--alpha", "0"], options].concat())).ok();
-            assert_eq!(probe(path.as_ref(), "stream=color_range"), [tag], "{output}");
+            assert!(is_right(&path), "{range} {output}");
             let off = luma_difference(&shown(&d, &path), &want, 320 * 240);
             assert!(off < 1.0, "{range} {output}: {off}");
         }
         let alone = d.arg(&format!("{range}-alone.mp4"));
-        run(&mut jnd_alone(&["magnify", &input, &alone, "--alpha", "0", "--crf", "8"])).ok();
-        assert_eq!(probe(alone.as_ref(), "stream=color_range"), [tag]);
+        run(&mut jnd_alone(&["magnify", &input, &alone, "--alpha", "0", "--crf", "12"])).ok();
+        assert!(is_right(&alone), "{range} alone");
         assert!(luma_difference(&shown(&d, &alone), &want, 320 * 240) < 2.0);
     }
 }
@@ -341,7 +345,7 @@ fn mp4_works_with_nothing_installed() {
     let d = Dir::new();
     let input = d.write("in.y4m", &clip(64, 48, 30));
     let mp4 = d.arg("coded.mp4");
-    run(&mut jnd_alone(&["magnify", &input, &mp4, "--alpha", "0", "--crf", "10"])).ok().says("OpenH264");
+    run(&mut jnd_alone(&["magnify", &input, &mp4, "--alpha", "0", "--crf", "12"])).ok().says("OpenH264");
     let back = d.arg("back.y4m");
     run(&mut jnd_alone(&["magnify", &mp4, &back, "--alpha", "0"])).ok().says("OpenH264");
     let (before, after) = (Y4m::parse(&d.read("in.y4m")), Y4m::parse(&d.read("back.y4m")));
