@@ -75,7 +75,7 @@ mod tests {
         assert_eq!(format_legacy(14.181573), "14.181573");
         assert_eq!(format_legacy(5.616e-5), "0.000056");
         assert_eq!(format_legacy(9e-7), "0.0000009000000000");
-        assert_eq!(format_legacy(3.0000001), "3.0000001000000001");
+        assert_eq!(format_legacy(3.0000001), "3.0000000999999998");
         assert_eq!(format_legacy(f64::from_bits(1)), "0.0000000000000000");
     }
 }

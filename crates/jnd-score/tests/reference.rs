@@ -89,11 +89,46 @@ fn run_all(options: ScorerOptions) {
 }
 
 #[test]
-fn every_value_best_level() {
-    run_all(ScorerOptions::default());
+fn every_value_at_every_level() {
+    for level in Level::available() {
+        run_all(ScorerOptions { level, ..Default::default() });
+    }
 }
 
 #[test]
-fn every_value_scalar() {
-    run_all(ScorerOptions { level: Level::SCALAR, ..Default::default() });
+fn every_value_with_two_threads() {
+    run_all(ScorerOptions { threads: 2, ..Default::default() });
+}
+
+#[test]
+fn every_value_with_five_threads() {
+    run_all(ScorerOptions { threads: 5, ..Default::default() });
+}
+
+#[test]
+fn all_features_at_once_equal_each_alone() {
+    let Some(folder) = common::reference_folder() else { return };
+    let read = |name: &str| -> serde_json::Value {
+        serde_json::from_slice(&std::fs::read(folder.join(name)).unwrap()).unwrap()
+    };
+    let case = read("n05_444.json");
+    let clip = |key: &str| common::read_clip(&folder.join(case[key].as_str().unwrap()), &case);
+    let (reference, distorted) = (clip("ref"), clip("dis"));
+    let runs = case["runs"].as_array().unwrap();
+    let mut features: Vec<Feature> = Vec::new();
+    for run in runs {
+        features.push(Feature::parse(run["feature"].as_str().unwrap()).unwrap());
+    }
+    let options = ScorerOptions { threads: 3, ..Default::default() };
+    let got: BTreeMap<String, Vec<f64>> =
+        score(&features, &reference, &distorted, options).into_iter().collect();
+    let mut values = 0;
+    for run in runs {
+        for (metric, want) in run["metrics"].as_object().unwrap() {
+            let want: Vec<f64> = want.as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect();
+            assert_eq!(got[metric], want, "{metric}");
+            values += want.len();
+        }
+    }
+    assert_eq!(values, 195);
 }
