@@ -6,5 +6,6 @@ mod foreign;
 mod formats;
 mod ideal;
 mod known;
+mod score;
 mod streams;
 mod util;
