@@ -296,16 +296,22 @@ impl Picture {
 
     /// Copies the picture to dense rows.
     pub(crate) fn gather<T: Copy>(&self, to: &mut [T]) {
-        debug_assert_eq!(size_of::<T>(), self.element.bytes());
         for (y, row) in to.chunks_exact_mut(self.row()).take(self.height).enumerate() {
-            let line = self.base.wrapping_offset(y as isize * self.step_y);
-            if self.dense_rows() {
-                // SAFETY: the row's bytes lie in the array; `to` is memory of ours. Bytes need no alignment.
-                unsafe {
-                    std::ptr::copy_nonoverlapping(line, row.as_mut_ptr().cast::<u8>(), size_of_val(row));
-                }
-                continue;
+            self.gather_row(y, row);
+        }
+    }
+
+    /// Copies row `y` to `row`; where that is longer, the last pixel is repeated.
+    pub(crate) fn gather_row<T: Copy>(&self, y: usize, row: &mut [T]) {
+        debug_assert!(size_of::<T>() == self.element.bytes() && y < self.height && row.len() >= self.row());
+        let line = self.base.wrapping_offset(y as isize * self.step_y);
+        let (row, rest) = row.split_at_mut(self.row());
+        if self.dense_rows() {
+            // SAFETY: the row's bytes lie in the array; `row` is memory of ours. Bytes need no alignment.
+            unsafe {
+                std::ptr::copy_nonoverlapping(line, row.as_mut_ptr().cast::<u8>(), size_of_val(row));
             }
+        } else {
             for (x, pixel) in row.chunks_exact_mut(self.channels).enumerate() {
                 let at = line.wrapping_offset(x as isize * self.step_x);
                 for (c, sample) in pixel.iter_mut().enumerate() {
@@ -315,6 +321,10 @@ impl Picture {
                         unsafe { at.wrapping_offset(c as isize * self.step_c).cast::<T>().read_unaligned() };
                 }
             }
+        }
+        let last = &row[self.row() - self.channels..];
+        for pixel in rest.chunks_mut(self.channels) {
+            pixel.copy_from_slice(&last[..pixel.len()]);
         }
     }
 

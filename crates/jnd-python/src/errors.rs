@@ -111,3 +111,21 @@ pub(crate) fn from_jnd(py: Python<'_>, e: jnd::Error) -> PyErr {
 pub(crate) fn error(py: Python<'_>, text: String) -> PyErr {
     make(py, "Error", text)
 }
+
+/// `arrays` is whether what was scored is in arrays, not files.
+pub(crate) fn from_score(py: Python<'_>, e: jnd::score::Error, arrays: bool) -> PyErr {
+    use jnd::score::Error as E;
+    let class = match &e {
+        E::Video(e) => video_class(e),
+        E::Depth(_)
+        | E::Rgb(_)
+        | E::NoChroma { .. }
+        | E::TooSmall { .. }
+        | E::FrameMismatch { .. }
+        | E::Incomparable(_) => Some(if arrays { "ArrayError" } else { "VideoError" }),
+        E::Finished => Some("StateError"),
+        E::Spawn(_) | E::Worker(_) | E::Report(_) => Some("Error"),
+        _ => Some("SettingsError"),
+    };
+    classified(py, class, e.to_string())
+}

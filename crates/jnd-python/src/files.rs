@@ -1,10 +1,7 @@
 //! `magnify_file`: from file to file.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 
 use jnd::video::{
     Codec, CreateOptions, DecoderChoice, EncoderChoice, Input, OpenOptions, Output, PixelFormat,
@@ -15,15 +12,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::arguments;
-use crate::errors::{error, from_jnd, settings_error};
+use crate::errors::{from_jnd, settings_error};
+use crate::job::{self, Shared};
 use crate::settings::{PyPlan, resolve};
 use crate::watch::{Progress, Watch};
-
-/// How often the waiting thread looks up.
-const POLL: Duration = Duration::from_millis(20);
-/// How long an interrupted job may take to close and remove its files before it is left to end by itself (a reader
-/// that waits for a pipe cannot be woken).
-const PATIENCE: Duration = Duration::from_millis(800);
 
 /// What became of a job from file to file.
 #[pyclass(frozen, module = "jnd", name = "Report")]
@@ -78,70 +70,6 @@ impl PyReport {
             if self.truncated.is_some() { ", input cut off" } else { "" }
         )
     }
-}
-
-/// What the job's thread and the caller's share.
-#[derive(Default)]
-struct Shared {
-    progress: Mutex<Option<jnd::Progress>>,
-    notes: Mutex<Vec<String>>,
-}
-
-/// Runs a job on a thread of its own, so that the caller's can answer Ctrl-C whatever the job waits for.
-fn run(
-    job: MagnifyFile,
-    stop: &AtomicBool,
-    shared: &Arc<Shared>,
-    mut watch: Watch,
-) -> PyResult<jnd::Result<jnd::Report>> {
-    let (send, receive) = sync_channel(1);
-    let theirs = Arc::clone(shared);
-    let work = move |send: SyncSender<jnd::Result<jnd::Report>>| {
-        let result = jnd::magnify_file(&job, &mut |event| match event {
-            Event::Note(note) => lock(&theirs.notes).push(note.to_owned()),
-            Event::Progress(p) => *lock(&theirs.progress) = Some(p),
-            _ => {}
-        });
-        // The caller may have given up.
-        let _ = send.send(result);
-    };
-    std::thread::Builder::new().name("jnd-job".into()).spawn(move || work(send))?;
-    loop {
-        match receive.recv_timeout(POLL) {
-            Ok(result) => {
-                if let Some(p) = *lock(&shared.progress) {
-                    watch.set(p.done + u64::from(p.pass - 1) * p.done, Some(u64::from(p.passes) * p.done))?;
-                }
-                return Ok(result);
-            }
-            Err(RecvTimeoutError::Disconnected) => {
-                return Python::attach(|py| {
-                    let text = "the job ended without a result; this is a defect in jnd, please report it";
-                    Err(error(py, text.into()))
-                });
-            }
-            Err(RecvTimeoutError::Timeout) => {}
-        }
-        let told = match *lock(&shared.progress) {
-            None => watch.set(0, None),
-            Some(p) => {
-                let before = p.total.map_or(0, |n| u64::from(p.pass - 1) * n);
-                watch.set(before + p.done, p.total.map(|n| u64::from(p.passes) * n))
-            }
-        };
-        if let Err(e) = told {
-            stop.store(true, Ordering::SeqCst);
-            let asked = Instant::now();
-            while asked.elapsed() < PATIENCE
-                && matches!(receive.recv_timeout(POLL), Err(RecvTimeoutError::Timeout))
-            {}
-            return Err(e);
-        }
-    }
-}
-
-fn lock<T>(m: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    m.lock().unwrap_or_else(|e| e.into_inner())
 }
 
 fn by_name<T>(
@@ -283,16 +211,27 @@ pub(crate) fn magnify_file(
     if spool.is_some() {
         job.spool = Spool::Directory { path: spool, limit: jnd::SPOOL_LIMIT };
     }
-    let stop = Arc::new(AtomicBool::new(false));
-    job.stop = Some(Arc::clone(&stop));
-    let watch = Watch::new(Progress::new(py, progress)?, None);
     let shared = Arc::new(Shared::default());
-    let report = py.detach(|| run(job, &stop, &shared, watch))?.map_err(|e| from_jnd(py, e))?;
+    job.stop = Some(Arc::clone(&shared.stop));
+    let watch = Watch::new(Progress::new(py, progress)?, None);
+    let work = move |shared: &Shared| {
+        jnd::magnify_file(&job, &mut |event| match event {
+            Event::Note(note) => shared.note(note),
+            // What has been seen is a better total than what was expected, once it is more.
+            Event::Progress(p) => {
+                let total = p.total.map(|n| n.max(p.done));
+                let before = u64::from(p.pass - 1) * total.unwrap_or(0);
+                shared.progress(before + p.done, total.map(|n| u64::from(p.passes) * n));
+            }
+            _ => {}
+        })
+    };
+    let report = py.detach(|| job::run(&shared, watch, work))?.map_err(|e| from_jnd(py, e))?;
     if let Some(cut) = &report.truncated {
         let text = std::ffi::CString::new(format!("{cut}; the output holds all of them"))?;
         PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &text, 1)?;
     }
-    let notes = lock(&shared.notes).clone();
+    let notes = shared.notes();
     Ok(PyReport {
         frames_in: report.frames_in,
         frames_out: report.frames_out,

@@ -7,7 +7,9 @@ mod arguments;
 mod arrays;
 mod errors;
 mod files;
+mod job;
 mod magnify;
+mod score;
 mod settings;
 mod stream;
 mod watch;
@@ -30,6 +32,8 @@ fn _jnd(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(magnify::magnify, m)?)?;
     m.add_function(wrap_pyfunction!(files::magnify_file, m)?)?;
     m.add_class::<files::PyReport>()?;
+    m.add_function(wrap_pyfunction!(score::score, m)?)?;
+    m.add_class::<score::PyScorer>()?;
     m.add_class::<stream::PyMagnifier>()?;
     m.add_class::<stream::Stream>()?;
     m.add_class::<settings::PySettings>()?;

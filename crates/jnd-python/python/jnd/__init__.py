@@ -21,13 +21,16 @@ from ._jnd import (
     Plan,
     Preset,
     Report,
+    Scorer,
     Settings,
     Stream,
     __version__,
     magnify,
     magnify_file,
     presets,
+    score,
 )
+from ._scores import Score, Scores
 
 __all__ = [
     "ArrayError",
@@ -39,6 +42,9 @@ __all__ = [
     "Plan",
     "Preset",
     "Report",
+    "Score",
+    "Scorer",
+    "Scores",
     "Settings",
     "SettingsError",
     "StateError",
@@ -51,4 +57,5 @@ __all__ = [
     "magnify",
     "magnify_file",
     "presets",
+    "score",
 ]

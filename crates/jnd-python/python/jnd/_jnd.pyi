@@ -6,12 +6,15 @@ from typing import Any, Literal, TypedDict, final, type_check_only
 import numpy.typing as npt
 from typing_extensions import Self, TypeAlias, Unpack
 
+from ._scores import Score, Scores
+
 __version__: str
 __all__ = [
     "Magnifier",
     "Plan",
     "Preset",
     "Report",
+    "Scorer",
     "Settings",
     "Stream",
     "__version__",
@@ -19,6 +22,7 @@ __all__ = [
     "magnify",
     "magnify_file",
     "presets",
+    "score",
 ]
 
 # Frames a second: a number, a fraction, "30000/1001" or (30000, 1001).
@@ -26,6 +30,9 @@ _Rate: TypeAlias = float | Fraction | str | tuple[int, int]
 _Path: TypeAlias = str | PathLike[str]
 _Result: TypeAlias = npt.NDArray[Any]
 _Progress: TypeAlias = bool | Callable[[int, int | None], object] | None
+_Clip: TypeAlias = _Path | npt.NDArray[Any] | tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
+_Frame: TypeAlias = npt.NDArray[Any] | tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
+_Features: TypeAlias = str | Iterable[str | tuple[str, dict[str, Any]]] | dict[str, dict[str, Any] | None]
 
 @type_check_only
 class _Changes(TypedDict, total=False):
@@ -138,6 +145,22 @@ class Magnifier:
     def __exit__(self, *_exception: object) -> None: ...
 
 @final
+class Scorer:
+    def __new__(
+        cls,
+        features: _Features,
+        *,
+        depth: int | None = None,
+        subsample: int = 1,
+        threads: int | None = None,
+        device: str = "auto",
+    ) -> Self: ...
+    def push(self, ref: _Frame, dist: _Frame) -> list[Score]: ...
+    def finish(self) -> list[Score]: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *_exception: object) -> None: ...
+
+@final
 class Stream(Iterator[_Result]):
     def __iter__(self) -> Self: ...
     def __next__(self) -> _Result: ...
@@ -202,5 +225,16 @@ def magnify_file(
     progress: _Progress = None,
     **settings: Unpack[_Changes],
 ) -> Report: ...
+def score(
+    ref: _Clip,
+    dist: _Clip,
+    features: _Features,
+    *,
+    depth: int | None = None,
+    subsample: int = 1,
+    threads: int | None = None,
+    device: str = "auto",
+    progress: _Progress = None,
+) -> Scores: ...
 def presets() -> dict[str, Preset]: ...
 def cli(args: Sequence[str]) -> int: ...
