@@ -6,18 +6,22 @@ use crate::exit::{DONE, Failure};
 
 /// Prints the report.
 pub(crate) fn run() -> Result<u8, Failure> {
-    let mut text = String::new();
-    let mut line = |what: &str, how: &str| {
-        text.push_str(&format!("{what:<12} {how}\n"));
-    };
-    line("jnd", env!("CARGO_PKG_VERSION"));
-    line("system", &format!("{} {}", std::env::consts::OS, std::env::consts::ARCH));
-    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
-    line("processor", &format!("{threads} threads, {}", vector_instructions()));
-    line("built in", &built_in());
-    line("ffmpeg", &ffmpeg());
+    let text: String = facts().iter().map(|(what, how)| format!("{what:<12} {how}\n")).collect();
     std::io::stdout().write_all(text.as_bytes())?;
     Ok(DONE)
+}
+
+/// The report: what, and how it stands.
+pub(crate) fn facts() -> Vec<(&'static str, String)> {
+    let mut facts = Vec::new();
+    let mut fact = |what: &'static str, how: String| facts.push((what, how));
+    fact("jnd", env!("CARGO_PKG_VERSION").to_owned());
+    fact("system", format!("{} {}", std::env::consts::OS, std::env::consts::ARCH));
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+    fact("processor", format!("{threads} threads, {}", vector_instructions()));
+    fact("built in", built_in());
+    fact("ffmpeg", ffmpeg());
+    facts
 }
 
 /// What can be read and written with nothing else installed.

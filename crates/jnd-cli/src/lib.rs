@@ -66,6 +66,11 @@ impl Commands {
     }
 }
 
+/// What works on this machine and what is missing, as `jnd doctor` prints it: what, and how it stands.
+pub fn doctor() -> Vec<(&'static str, String)> {
+    doctor::facts()
+}
+
 /// Runs the command with the given arguments, the program's name first, and returns its exit code.
 ///
 /// This is the whole program: it takes over Ctrl-C and prints to the standard streams.

@@ -17,6 +17,7 @@ mod watch;
 use std::ffi::OsString;
 
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 /// Runs the `jnd` command with the given arguments (the program's name first) and returns its exit code.
 #[pyfunction]
@@ -24,10 +25,26 @@ fn cli(py: Python<'_>, args: Vec<OsString>) -> u8 {
     py.detach(|| jnd_cli::run(args))
 }
 
+/// What works on this machine, and what is missing.
+///
+/// Returns
+/// -------
+/// dict of str
+///     What, and how it stands; as the command ``jnd doctor`` prints it.
+#[pyfunction]
+fn doctor<'py>(py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    let facts = PyDict::new(py);
+    for (what, how) in py.detach(jnd_cli::doctor) {
+        facts.set_item(what, how)?;
+    }
+    Ok(facts)
+}
+
 #[pymodule]
 fn _jnd(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     m.add_function(wrap_pyfunction!(cli, m)?)?;
+    m.add_function(wrap_pyfunction!(doctor, m)?)?;
     m.add_function(wrap_pyfunction!(settings::presets, m)?)?;
     m.add_function(wrap_pyfunction!(magnify::magnify, m)?)?;
     m.add_function(wrap_pyfunction!(files::magnify_file, m)?)?;

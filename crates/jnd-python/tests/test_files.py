@@ -155,6 +155,14 @@ def test_the_command():
         assert run.returncode == 2
 
 
+def test_doctor():
+    facts = jnd.doctor()
+    assert facts["jnd"] == jnd.__version__ and "threads" in facts["processor"]
+    run = subprocess.run([sys.executable, "-m", "jnd", "doctor"], capture_output=True, text=True, check=True)
+    for what, how in facts.items():
+        assert what in run.stdout and how.splitlines()[0] in run.stdout
+
+
 def test_the_command_says_the_same(tmp_path):
     """An error of the command and of the library has the same text."""
     write_y4m(tmp_path / "in.y4m", moving_clip(8, 16, 16, channels=1))

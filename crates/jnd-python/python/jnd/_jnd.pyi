@@ -19,6 +19,7 @@ __all__ = [
     "Stream",
     "__version__",
     "cli",
+    "doctor",
     "magnify",
     "magnify_file",
     "presets",
@@ -237,4 +238,5 @@ def score(
     progress: _Progress = None,
 ) -> Scores: ...
 def presets() -> dict[str, Preset]: ...
+def doctor() -> dict[str, str]: ...
 def cli(args: Sequence[str]) -> int: ...
