@@ -218,6 +218,24 @@ fn next_row<S: Pixel, P: Ideal>(
     }
 }
 
+/// Row `y` of the level below `up`, enlarged vertically only.
+fn enlarge_vertical<S: Pixel, P: Ideal>(
+    simd: jnd_video::simd::Level,
+    up: &LevelState<S, P>,
+    y: usize,
+    out: &mut [f32],
+) {
+    let j = y / 2;
+    let last = up.level.height - 1;
+    let (row, next) = (up.change(j), up.change((j + 1).min(last)));
+    if y.is_multiple_of(2) {
+        let before = up.change(if j == 0 { 1.min(last) } else { j - 1 });
+        enlarge::even(simd, before, row, next, out);
+    } else {
+        enlarge::odd(simd, row, next, out);
+    }
+}
+
 /// Computes row `y` of the changes of level `k` into `out`: what is enlarged from the coarser level `up`, what the
 /// temporal filter gives here, and the mixing of RGB where it has its place.
 fn change_row<S: Pixel, P: Ideal>(
@@ -231,22 +249,11 @@ fn change_row<S: Pixel, P: Ideal>(
     out: &mut [f32],
 ) {
     if let Some(up) = up {
-        let j = y / 2;
-        let last = up.level.height - 1;
-        let (row, next) = (up.change(j), up.change((j + 1).min(last)));
-        let vertical = |out: &mut [f32]| {
-            if y.is_multiple_of(2) {
-                let before = up.change(if j == 0 { 1.min(last) } else { j - 1 });
-                enlarge::even(m.simd, before, row, next, out);
-            } else {
-                enlarge::odd(m.simd, row, next, out);
-            }
-        };
         if chain.levels[k + 1].step == Step::Vertical {
-            vertical(out);
+            enlarge_vertical(m.simd, up, y, out);
         } else {
             let sums = &mut sums[..up.row];
-            vertical(sums);
+            enlarge_vertical(m.simd, up, y, sums);
             let (n, c) = (up.level.width, up.level.channels);
             let to = here.level.width;
             for (v, out) in sums.chunks_exact(n * c).zip(out.chunks_exact_mut(to * c)) {
@@ -505,7 +512,17 @@ impl<S: Pixel, P: Ideal> ChainBand<S, P> {
         }
         self.scratch.wide_rows = [usize::MAX; 2];
         let width = chain.levels[0].width;
+        // Where level 0 is not filtered, its changes are enlarged in registers on their way into the frame.
+        let fused = render::fused(m.simd)
+            && chain.enlarge == Enlarge::Pyramid
+            && !chain.levels[0].filtered()
+            && chain.levels[1].step == Step::Full
+            && matches!(target, Target::Integer(_));
         for y in out.clone() {
+            if let (true, Target::Integer(t)) = (fused, &mut *target) {
+                self.render_fused(clip, chain, m, frame, coarse, y, t);
+                continue;
+            }
             let n = self.delta_row(chain, m, coarse, y);
             let delta = &self.scratch.delta[..n];
             let parts = if n == width { 1 } else { chain.planes.len() };
@@ -524,6 +541,43 @@ impl<S: Pixel, P: Ideal> ChainBand<S, P> {
             }
         }
         self.levels.iter_mut().for_each(LevelState::advance);
+    }
+
+    /// Writes output row `y` of planes whose level 0 is not filtered.
+    fn render_fused(
+        &mut self,
+        clip: &Clip,
+        chain: &Chain,
+        m: &Moment<'_, P>,
+        frame: &[Plane<'_, S>; 3],
+        coarse: &Coarse<S, P>,
+        y: usize,
+        target: &mut [PlaneMut<'_, S>; 3],
+    ) {
+        let Some(up) = self.levels.get(1).or(coarse.levels.first()) else { return };
+        let level = up.level;
+        self.ensure_changes(chain, m, coarse, 1, (y / 2 + 2).min(level.height));
+        let Some(up) = self.levels.get(1).or(coarse.levels.first()) else { return };
+        let sums = &mut self.scratch.sums[..up.row];
+        enlarge_vertical(m.simd, up, y, sums);
+        let row = level.width * level.channels;
+        for (i, &p) in chain.planes.iter().enumerate() {
+            // Luma has one part for all planes.
+            let part = i.min(level.parts - 1);
+            let delta = &sums[part * row..(part + 1) * row];
+            let channels = (level.channels, chain.levels[0].channels);
+            let out = target[p].row_mut(y - self.layout.out.start);
+            render::enlarged(
+                m.simd,
+                delta,
+                level.width,
+                channels,
+                frame[p].row(y),
+                clip.shift,
+                clip.max,
+                out,
+            );
+        }
     }
 
     /// Computes the changes of output row `y` into the scratch row, and says how many there are.

@@ -1,6 +1,9 @@
 //! Adding the change to the frame: the one place where anything is rounded to integers or clamped.
 
-use jnd_video::Sample;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+use jnd_video::{Sample, simd};
 
 /// One sample: the sum, rounded to nearest (ties to even) and clamped to `0..=max`; not a number gives 0.
 #[inline(always)]
@@ -52,9 +55,130 @@ fn float_body<S: Sample>(x: &[S], shift: u32, delta: &[f32], max: f32, out: &mut
 }
 
 jnd_video::dispatch! {
-    /// A row of the magnified picture. A change per pixel (a third of the samples) goes to all three channels.
-    pub(crate) fn integer<S: Sample>(x: &[S], shift: u32, delta: &[f32], max: f32, out: &mut [S]) = integer_body;
+    fn integer_rest<S: Sample>(x: &[S], shift: u32, delta: &[f32], max: f32, out: &mut [S]) = integer_body;
 }
+
+/// A row of the magnified picture. A change per pixel (a third of the samples) goes to all three channels.
+pub(crate) fn integer<S: Render>(
+    level: simd::Level,
+    x: &[S],
+    shift: u32,
+    delta: &[f32],
+    max: f32,
+    out: &mut [S],
+) {
+    let done = if delta.len() == out.len() { S::plain(level, x, shift, delta, max, out) } else { 0 };
+    integer_rest(level, &x[done..], shift, &delta[done..], max, &mut out[done..]);
+}
+
+/// Enlarges a row of `n` pixels of changes horizontally to twice as many (or one less) and adds it to the frame's row
+/// `x`, without writing the enlarged row anywhere: the same as [`crate::enlarge::horizontal`] followed by [`integer`].
+/// A change of one channel goes to all of the frame's `channels`.
+pub(crate) fn enlarged<S: Render>(
+    level: simd::Level,
+    delta: &[f32],
+    n: usize,
+    (from, to): (usize, usize),
+    x: &[S],
+    shift: u32,
+    max: f32,
+    out: &mut [S],
+) {
+    let m = out.len() / to;
+    let done = S::inner(level, delta, n, (from, to), x, shift, max, out);
+    let at = |j: usize, c: usize| delta[j.min(n - 1) * from + c];
+    let mut pixel = |j: usize| {
+        let before = if j == 0 { 1.min(n - 1) } else { j - 1 };
+        for c in 0..to {
+            let d = if from == 1 { 0 } else { c };
+            let even = (at(before, d) + at(j + 1, d)) + 6.0 * at(j, d);
+            let odd = 4.0 * (at(j, d) + at(j + 1, d));
+            let i = 2 * j * to + c;
+            out[i] = rounded(x[i], shift, even, max);
+            if 2 * j + 1 < m {
+                out[i + to] = rounded(x[i + to], shift, odd, max);
+            }
+        }
+    };
+    pixel(0);
+    (done..n).for_each(&mut pixel);
+}
+
+/// Samples that have vector code for this stage.
+pub(crate) trait Render: Sample {
+    /// Pixels `2j` and `2j + 1` from j = 1 on; the first j left to do.
+    fn inner(
+        level: simd::Level,
+        delta: &[f32],
+        n: usize,
+        channels: (usize, usize),
+        x: &[Self],
+        shift: u32,
+        max: f32,
+        out: &mut [Self],
+    ) -> usize;
+    /// The first samples of a row of as many changes; how many are done.
+    fn plain(level: simd::Level, x: &[Self], shift: u32, delta: &[f32], max: f32, out: &mut [Self]) -> usize;
+}
+
+macro_rules! render {
+    ($t:ty) => {
+        impl Render for $t {
+            fn inner(
+                level: simd::Level,
+                delta: &[f32],
+                n: usize,
+                channels: (usize, usize),
+                x: &[Self],
+                shift: u32,
+                max: f32,
+                out: &mut [Self],
+            ) -> usize {
+                #[cfg(target_arch = "x86_64")]
+                if level.isa() >= simd::Isa::Avx512 {
+                    let row = x86::Row { delta, n, x, shift, max };
+                    // SAFETY: the level proves that the instructions exist.
+                    return unsafe {
+                        match channels {
+                            (1, 1) => x86::enlarged::<_, 1, false>(row, out),
+                            (1, _) => x86::enlarged::<_, 1, true>(row, out),
+                            (2, _) => x86::enlarged::<_, 2, false>(row, out),
+                            _ => x86::enlarged::<_, 3, false>(row, out),
+                        }
+                    };
+                }
+                let _ = (level, delta, n, channels, x, shift, max, out);
+                1
+            }
+
+            fn plain(
+                level: simd::Level,
+                x: &[Self],
+                shift: u32,
+                delta: &[f32],
+                max: f32,
+                out: &mut [Self],
+            ) -> usize {
+                #[cfg(target_arch = "x86_64")]
+                if level.isa() >= simd::Isa::Avx512 {
+                    let row = x86::Row { delta, n: 0, x, shift, max };
+                    // SAFETY: the level proves that the instructions exist.
+                    return unsafe { x86::plain(row, out) };
+                }
+                let _ = (level, x, shift, delta, max, out);
+                0
+            }
+        }
+    };
+}
+render!(u8);
+render!(u16);
+
+/// Whether [`enlarged`] is faster than enlarging and adding one after the other.
+pub(crate) fn fused(level: simd::Level) -> bool {
+    level.isa() >= simd::Isa::Avx512
+}
+
 jnd_video::dispatch! {
     /// The same in floating point, 1.0 for the largest sample, neither clamped nor rounded.
     pub(crate) fn float<S: Sample>(x: &[S], shift: u32, delta: &[f32], max: f32, out: &mut [f32]) = float_body;
@@ -70,4 +194,66 @@ fn plain_body<S: Sample>(x: &[S], shift: u32, max: f32, out: &mut [f32]) {
 jnd_video::dispatch! {
     /// A row in which nothing is magnified, in floating point.
     pub(crate) fn plain<S: Sample>(x: &[S], shift: u32, max: f32, out: &mut [f32]) = plain_body;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn changes(n: usize) -> Vec<f32> {
+        let mut s = 3u32;
+        (0..n)
+            .map(|i| {
+                s = s.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                match i % 13 {
+                    0 => 0.5 / 16.0,
+                    1 => f32::NAN,
+                    2 => 1e30,
+                    3 => f32::NEG_INFINITY,
+                    _ => (s >> 8) as f32 / 65536.0 - 128.0,
+                }
+            })
+            .collect()
+    }
+
+    fn fused_is_the_same<S: Render + std::fmt::Debug>(shift: u32, max: f32) {
+        for m in 1..200usize {
+            let n = m.div_ceil(2);
+            for (from, to) in [(1, 1), (1, 3), (2, 2), (3, 3)] {
+                let x: Vec<S> =
+                    (0..m * to).map(|i| S::truncate(((i * 37) as u32 % (max as u32 + 1)) << shift)).collect();
+                let delta = changes(n * from);
+                let mut wide = vec![0.0; m * from];
+                crate::enlarge::horizontal(simd::Level::SCALAR, &delta, n, m, from, &mut wide);
+                let mut want = vec![S::default(); m * to];
+                integer(simd::Level::SCALAR, &x, shift, &wide, max, &mut want);
+                for level in simd::Level::available() {
+                    let mut out = vec![S::default(); m * to];
+                    enlarged(level, &delta, n, (from, to), &x, shift, max, &mut out);
+                    assert_eq!(out, want, "fused {level} {m} {from} {to}");
+                    integer(level, &x, shift, &wide, max, &mut out);
+                    assert_eq!(out, want, "{level} {m} {from} {to}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rows_are_the_same_at_every_level() {
+        fused_is_the_same::<u8>(0, 255.0);
+        fused_is_the_same::<u16>(0, 1023.0);
+        fused_is_the_same::<u16>(6, 1023.0);
+        fused_is_the_same::<u16>(0, 65535.0);
+    }
+
+    #[test]
+    fn ties_go_to_even() {
+        let x = [10u8, 11, 0, 255, 254, 3];
+        let d = [0.5f32, 0.5, -0.5, 0.5, 0.5, f32::NAN];
+        for level in simd::Level::available() {
+            let mut out = [0u8; 6];
+            integer(level, &x, 0, &d, 255.0, &mut out);
+            assert_eq!(out, [10, 12, 0, 255, 254, 0], "{level}");
+        }
+    }
 }

@@ -1,6 +1,11 @@
 //! Halving: five taps `1 4 6 4 1` per axis, vertical first. Not normalised, so that the first halving of integer
 //! samples is exact.
 
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+use jnd_video::simd;
+
 use crate::pixel::{Int, Pixel, Value, mirror};
 
 #[inline(always)]
@@ -29,9 +34,16 @@ fn vertical_body<T: Value>(r: [&[T]; 5], out: &mut [f32]) {
     }
 }
 
-/// Horizontal sums of a row of `n` pixels at every second pixel; `channels` interleaved.
+/// Horizontal sums of a row of `n` pixels at every second pixel; `C` channels interleaved. Pixels 1 to `done` exist
+/// already.
 #[inline(always)]
-fn horizontal<T: Copy, const C: usize>(v: &[T], n: usize, out: &mut [T], f: impl Fn([T; 5]) -> T) {
+fn horizontal<T: Copy, const C: usize>(
+    v: &[T],
+    n: usize,
+    done: usize,
+    out: &mut [T],
+    f: impl Fn([T; 5]) -> T,
+) {
     let m = n.div_ceil(2);
     let (v, out) = (&v[..n * C], &mut out[..m * C]);
     let edge = |i: usize, out: &mut [T]| {
@@ -43,37 +55,38 @@ fn horizontal<T: Copy, const C: usize>(v: &[T], n: usize, out: &mut [T], f: impl
     edge(0, out);
     // Pixels 1..last read 2i-2 ..= 2i+2, all inside.
     let last = if n >= 5 { (n - 3) / 2 + 1 } else { 1 };
-    if last > 1 {
-        let inner = &mut out[C..last * C];
+    if last > done {
+        let inner = &mut out[done * C..last * C];
         for (i, o) in inner.chunks_exact_mut(C).enumerate() {
-            let s = &v[2 * i * C..2 * i * C + 5 * C];
+            let at = 2 * (i + done - 1) * C;
+            let s = &v[at..at + 5 * C];
             for c in 0..C {
                 o[c] = f([s[c], s[C + c], s[2 * C + c], s[3 * C + c], s[4 * C + c]]);
             }
         }
     }
-    for i in last.max(1)..m {
+    for i in last.max(done)..m {
         edge(i, out);
     }
 }
 
 #[inline(always)]
-fn horizontal_int_body<I: Int>(v: &[I], n: usize, channels: usize, out: &mut [I]) {
+fn horizontal_int_body<I: Int>(v: &[I], n: usize, channels: usize, done: usize, out: &mut [I]) {
     let f = |[a, b, c, d, e]: [I; 5]| I::taps(a, b, c, d, e);
     match channels {
-        1 => horizontal::<I, 1>(v, n, out, f),
-        2 => horizontal::<I, 2>(v, n, out, f),
-        _ => horizontal::<I, 3>(v, n, out, f),
+        1 => horizontal::<I, 1>(v, n, done, out, f),
+        2 => horizontal::<I, 2>(v, n, done, out, f),
+        _ => horizontal::<I, 3>(v, n, done, out, f),
     }
 }
 
 #[inline(always)]
-fn horizontal_f32_body(v: &[f32], n: usize, channels: usize, scale: f32, out: &mut [f32]) {
+fn horizontal_f32_body(v: &[f32], n: usize, channels: usize, scale: f32, done: usize, out: &mut [f32]) {
     let f = |[a, b, c, d, e]: [f32; 5]| taps(a, b, c, d, e) * scale;
     match channels {
-        1 => horizontal::<f32, 1>(v, n, out, f),
-        2 => horizontal::<f32, 2>(v, n, out, f),
-        _ => horizontal::<f32, 3>(v, n, out, f),
+        1 => horizontal::<f32, 1>(v, n, done, out, f),
+        2 => horizontal::<f32, 2>(v, n, done, out, f),
+        _ => horizontal::<f32, 3>(v, n, done, out, f),
     }
 }
 
@@ -86,11 +99,166 @@ jnd_video::dispatch! {
     pub(crate) fn vertical<T: Value>(r: [&[T]; 5], out: &mut [f32]) = vertical_body;
 }
 jnd_video::dispatch! {
-    /// Horizontal sums of `n` pixels of interleaved integers at every second pixel.
-    pub(crate) fn horizontal_int<I: Int>(v: &[I], n: usize, channels: usize, out: &mut [I]) = horizontal_int_body;
+    fn horizontal_int_rest<I: Int>(v: &[I], n: usize, channels: usize, done: usize, out: &mut [I]) =
+        horizontal_int_body;
 }
 jnd_video::dispatch! {
-    /// Horizontal sums of `n` pixels at every second pixel, times `scale`.
-    pub(crate) fn horizontal_f32(v: &[f32], n: usize, channels: usize, scale: f32, out: &mut [f32]) =
+    fn horizontal_f32_rest(v: &[f32], n: usize, channels: usize, scale: f32, done: usize, out: &mut [f32]) =
         horizontal_f32_body;
+}
+
+/// Horizontal sums of `n` pixels of interleaved integers at every second pixel.
+pub(crate) fn horizontal_int<I: Int + Halve>(
+    level: simd::Level,
+    v: &[I],
+    n: usize,
+    channels: usize,
+    out: &mut [I],
+) {
+    let done = I::inner(level, v, n, channels, 1.0, out);
+    horizontal_int_rest(level, v, n, channels, done, out);
+}
+
+/// Horizontal sums of `n` pixels at every second pixel, times `scale`.
+pub(crate) fn horizontal_f32(
+    level: simd::Level,
+    v: &[f32],
+    n: usize,
+    channels: usize,
+    scale: f32,
+    out: &mut [f32],
+) {
+    let done = f32::inner(level, v, n, channels, scale, out);
+    horizontal_f32_rest(level, v, n, channels, scale, done, out);
+}
+
+/// Types whose horizontal sums have vector code of their own. `inner` makes pixels from 1 on, and says which is the
+/// next to make: 1 where there is none.
+pub(crate) trait Halve: Value {
+    /// The pixels away from the edges.
+    fn inner(
+        level: simd::Level,
+        v: &[Self],
+        n: usize,
+        channels: usize,
+        scale: f32,
+        out: &mut [Self],
+    ) -> usize;
+}
+
+macro_rules! halve {
+    ($t:ty, $avx512:ident) => {
+        impl Halve for $t {
+            fn inner(
+                level: simd::Level,
+                v: &[Self],
+                n: usize,
+                channels: usize,
+                scale: f32,
+                out: &mut [Self],
+            ) -> usize {
+                #[cfg(target_arch = "x86_64")]
+                if level.isa() >= simd::Isa::Avx512 {
+                    // SAFETY: the level proves that the instructions exist.
+                    return unsafe {
+                        match channels {
+                            1 => x86::$avx512::<1>(v, n, scale, out),
+                            2 => x86::$avx512::<2>(v, n, scale, out),
+                            _ => x86::$avx512::<3>(v, n, scale, out),
+                        }
+                    };
+                }
+                let _ = (level, v, n, channels, scale, out);
+                1
+            }
+        }
+    };
+}
+halve!(u16, u16_avx512);
+halve!(u32, u32_avx512);
+halve!(f32, f32_avx512);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Values up to `max`, the largest and 0 among them.
+    fn values(n: usize, max: u32) -> Vec<u32> {
+        let mut s = 7u32;
+        (0..n)
+            .map(|i| {
+                s = s.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                match i % 5 {
+                    0 => 0,
+                    1 => max,
+                    _ => ((u64::from(s) * u64::from(max + 1)) >> 32) as u32,
+                }
+            })
+            .collect()
+    }
+
+    fn reference<T: Copy>(v: &[T], n: usize, c: usize, f: impl Fn([T; 5]) -> T) -> Vec<T> {
+        (0..n.div_ceil(2) * c)
+            .map(|o| {
+                f(std::array::from_fn(|k| v[mirror(2 * (o / c) as isize + k as isize - 2, n) * c + o % c]))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn rows_are_the_same_at_every_level() {
+        for n in (1..70).chain([127, 128, 129, 300]) {
+            for c in 1..=3 {
+                let v = values(n * c, 16 * 255);
+                let u16s: Vec<u16> = v.iter().map(|&x| x as u16).collect();
+                let u32s = values(n * c, 16 * 65535);
+                let f32s: Vec<f32> = u32s.iter().map(|&x| x as f32 / 3.0).collect();
+                let m = n.div_ceil(2) * c;
+                for level in simd::Level::available() {
+                    let mut out = vec![0u16; m];
+                    horizontal_int(level, &u16s, n, c, &mut out);
+                    assert_eq!(
+                        out,
+                        reference(&u16s, n, c, |[a, b, c, d, e]| u16::taps(a, b, c, d, e)),
+                        "{level} {n} {c}"
+                    );
+                    let mut out = vec![0u32; m];
+                    horizontal_int(level, &u32s, n, c, &mut out);
+                    assert_eq!(
+                        out,
+                        reference(&u32s, n, c, |[a, b, c, d, e]| u32::taps(a, b, c, d, e)),
+                        "{level} {n} {c}"
+                    );
+                    let mut out = vec![0f32; m];
+                    horizontal_f32(level, &f32s, n, c, 0.25, &mut out);
+                    let want =
+                        reference(&f32s, n, c, |[a, b, c, d, e]| ((a + e) + 4.0 * (b + d) + 6.0 * c) * 0.25);
+                    assert_eq!(out, want, "{level} {n} {c}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn vertical_sums_are_exact() {
+        for n in 1..70 {
+            let v = values(5 * n, 255);
+            let bytes: Vec<u8> = v.iter().map(|&x| x as u8).collect();
+            let words: Vec<u16> = values(5 * n, 1023).iter().map(|&x| (x << 6) as u16).collect();
+            for level in simd::Level::available() {
+                let mut out = vec![0u16; n];
+                vertical_samples(level, std::array::from_fn(|k| &bytes[k * n..][..n]), 0, &mut out);
+                let mut deep = vec![0u32; n];
+                vertical_samples(level, std::array::from_fn(|k| &words[k * n..][..n]), 6, &mut deep);
+                for i in 0..n {
+                    let sum = |x: &dyn Fn(usize) -> u32| x(0) + 4 * x(1) + 6 * x(2) + 4 * x(3) + x(4);
+                    assert_eq!(u32::from(out[i]), sum(&|k| u32::from(bytes[k * n + i])));
+                    assert_eq!(deep[i], sum(&|k| u32::from(words[k * n + i]) >> 6));
+                }
+                let mut singles = vec![0f32; n];
+                vertical(level, [&deep[..]; 5], &mut singles);
+                assert!(singles.iter().zip(&deep).all(|(s, d)| *s == 16.0 * *d as f32), "{level} {n}");
+            }
+        }
+    }
 }

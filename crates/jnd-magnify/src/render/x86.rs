@@ -1,0 +1,178 @@
+//! The last step with AVX-512: the row of changes is enlarged horizontally and added to the frame in registers.
+
+use std::arch::x86_64::*;
+
+/// A row to enlarge and add. `delta` holds pixels of `C` channels; the frame's row has twice as many pixels, of `C`
+/// channels, or of three that all get the one change (`SPREAD`).
+#[derive(Clone, Copy)]
+pub(super) struct Row<'a, S> {
+    pub(super) delta: &'a [f32],
+    /// Pixels of `delta`.
+    pub(super) n: usize,
+    pub(super) x: &'a [S],
+    pub(super) shift: u32,
+    pub(super) max: f32,
+}
+
+/// Which lanes of the even sums (0 to 15) and of the odd ones (16 to 31) 16 outputs are, from output `start` of a
+/// group of sums on.
+const fn lanes(c: usize, start: usize) -> [u32; 16] {
+    let mut index = [0; 16];
+    let mut l = 0;
+    while l < 16 {
+        let o = start + l;
+        let (group, r) = (o / (2 * c), o % (2 * c));
+        index[l] = if r < c { c * group + r } else { 16 + c * group + r - c } as u32;
+        l += 1;
+    }
+    index
+}
+
+/// Lanes of 16 outputs of three equal channels, from output `start` on.
+const fn spread(start: usize) -> [u32; 16] {
+    let mut index = [0; 16];
+    let mut l = 0;
+    while l < 16 {
+        index[l] = ((start + l) / 3 % 16) as u32;
+        l += 1;
+    }
+    index
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn index(lanes: [u32; 16]) -> __m512i {
+    // SAFETY: both are 64 bytes of plain integers.
+    unsafe { std::mem::transmute(lanes) }
+}
+
+/// Even and odd sums of 16 values from `at` on.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn sums(delta: &[f32], at: usize, c: usize) -> (__m512, __m512) {
+    debug_assert!(at >= c && at + c + 16 <= delta.len());
+    let p = delta.as_ptr().wrapping_add(at);
+    // SAFETY: the callers stay `c` values away from both ends.
+    let (a, b, d) = unsafe { (_mm512_loadu_ps(p.sub(c)), _mm512_loadu_ps(p), _mm512_loadu_ps(p.add(c))) };
+    let even = _mm512_add_ps(_mm512_add_ps(a, d), _mm512_mul_ps(_mm512_set1_ps(6.0), b));
+    let odd = _mm512_mul_ps(_mm512_set1_ps(4.0), _mm512_add_ps(b, d));
+    (even, odd)
+}
+
+/// Samples of one width: how 16 of them are read and written.
+pub(super) trait Lanes: Copy {
+    /// Adds 16 changes to the samples at `at`.
+    ///
+    /// # Safety
+    /// AVX-512 (F, BW, VL) must exist; `x` and `out` must hold 16 samples from `at` on.
+    unsafe fn add(row: &Row<'_, Self>, at: usize, delta: __m512, out: &mut [Self]);
+}
+
+impl Lanes for u8 {
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx2")]
+    unsafe fn add(row: &Row<'_, Self>, at: usize, delta: __m512, out: &mut [Self]) {
+        debug_assert!(at + 16 <= row.x.len() && at + 16 <= out.len());
+        // SAFETY: the caller's.
+        let x = unsafe { _mm_loadu_si128(row.x.as_ptr().add(at).cast()) };
+        let x = _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(x));
+        // Not a number gives the second operand, 0. Too large a value becomes 2^31, which the narrowing saturates.
+        let y = _mm512_max_ps(_mm512_add_ps(x, delta), _mm512_setzero_ps());
+        let y = _mm512_cvtusepi32_epi8(_mm512_cvtps_epi32(y));
+        // SAFETY: the caller's.
+        unsafe { _mm_storeu_si128(out.as_mut_ptr().add(at).cast(), y) };
+    }
+}
+
+impl Lanes for u16 {
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx2")]
+    unsafe fn add(row: &Row<'_, Self>, at: usize, delta: __m512, out: &mut [Self]) {
+        debug_assert!(at + 16 <= row.x.len() && at + 16 <= out.len());
+        let shift = _mm_cvtsi32_si128(row.shift as i32);
+        // SAFETY: the caller's.
+        let x = unsafe { _mm256_loadu_si256(row.x.as_ptr().add(at).cast()) };
+        let x = _mm512_srl_epi32(_mm512_cvtepu16_epi32(x), shift);
+        let y = _mm512_max_ps(_mm512_add_ps(_mm512_cvtepi32_ps(x), delta), _mm512_setzero_ps());
+        let y = _mm512_cvtps_epi32(_mm512_min_ps(y, _mm512_set1_ps(row.max)));
+        let y = _mm512_cvtepi32_epi16(_mm512_sll_epi32(y, shift));
+        // SAFETY: the caller's.
+        unsafe { _mm256_storeu_si256(out.as_mut_ptr().add(at).cast(), y) };
+    }
+}
+
+/// Enlarges and adds pixels `2j` and `2j + 1` for j = 1 and up; the first j that is left to do.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx2")]
+pub(super) fn enlarged<S: Lanes, const C: usize, const SPREAD: bool>(
+    row: Row<'_, S>,
+    out: &mut [S],
+) -> usize {
+    let Row { delta, n, x, .. } = row;
+    let channels = if SPREAD { 3 } else { C };
+    // The last pixel has no second neighbour, and its odd output may not exist.
+    assert!(delta.len() >= n * C && x.len() >= (2 * n - 1) * channels && out.len() >= (2 * n - 1) * channels);
+    let mut j = 1;
+    // SAFETY (of the additions below): `j + pixels < n`, so that every output up to pixel `2 (j + pixels)` exists.
+    if C == 3 {
+        // 8 pixels of 24 values give 48 outputs; the third set of sums reads 15 + 16 + 3 values from the first on.
+        while j * C + 34 <= n * C && j + 8 < n {
+            for (t, base, start) in [(0, 0, 0), (1, 6, 4), (2, 15, 2)] {
+                let (even, odd) = sums(delta, j * C + base, C);
+                let lanes = match start {
+                    0 => index(const { lanes(3, 0) }),
+                    4 => index(const { lanes(3, 4) }),
+                    _ => index(const { lanes(3, 2) }),
+                };
+                let d = _mm512_permutex2var_ps(even, lanes, odd);
+                // SAFETY: see above.
+                unsafe { S::add(&row, 2 * j * C + 16 * t, d, out) };
+            }
+            j += 8;
+        }
+    } else {
+        // 16 values give 32 outputs.
+        while j * C + C + 16 <= n * C && j + 16 / C < n {
+            let (even, odd) = sums(delta, j * C, C);
+            let low = _mm512_permutex2var_ps(even, index(const { lanes(C, 0) }), odd);
+            let high = _mm512_permutex2var_ps(even, index(const { lanes(C, 16) }), odd);
+            let at = 2 * j * channels;
+            if SPREAD {
+                for (i, d) in [low, high].into_iter().enumerate() {
+                    for t in 0..3 {
+                        let lanes = match t {
+                            0 => index(const { spread(0) }),
+                            1 => index(const { spread(16) }),
+                            _ => index(const { spread(32) }),
+                        };
+                        // SAFETY: see above.
+                        unsafe { S::add(&row, at + 48 * i + 16 * t, _mm512_permutexvar_ps(lanes, d), out) };
+                    }
+                }
+            } else {
+                // SAFETY: see above.
+                unsafe {
+                    S::add(&row, at, low, out);
+                    S::add(&row, at + 16, high, out);
+                }
+            }
+            j += 16 / C;
+        }
+    }
+    j
+}
+
+/// Adds a row of changes as it is; how many samples are done.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx2")]
+pub(super) fn plain<S: Lanes>(row: Row<'_, S>, out: &mut [S]) -> usize {
+    let n = row.x.len().min(out.len()).min(row.delta.len());
+    let mut i = 0;
+    while i + 16 <= n {
+        // SAFETY: 16 values are there in all three.
+        unsafe {
+            let d = _mm512_loadu_ps(row.delta.as_ptr().add(i));
+            S::add(&row, i, d, out);
+        }
+        i += 16;
+    }
+    i
+}
