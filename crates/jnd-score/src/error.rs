@@ -154,6 +154,12 @@ pub enum Error {
         "scoring frame {0} failed unexpectedly; this is a defect in jnd, please report it with the input"
     )]
     Worker(u64),
+    /// A batch size that is not possible.
+    #[error("a batch of {0} pairs is not possible (1 to {max})", max = crate::cuda::MAX_BATCH)]
+    Batch(usize),
+    /// An error of the card.
+    #[error(transparent)]
+    Cuda(#[from] jnd_cuda::Error),
     /// An error of the video itself.
     #[error(transparent)]
     Video(#[from] jnd_video::Error),

@@ -6,7 +6,9 @@
 
 #![allow(clippy::needless_range_loop, reason = "matrix and filter code follows the indices of its formulas")]
 
+mod board;
 pub mod clip;
+pub mod cuda;
 mod error;
 pub mod float_motion;
 mod job;
@@ -21,12 +23,13 @@ mod scorer;
 pub mod speed;
 mod workers;
 
+pub use board::Score;
 pub use error::{Error, Result};
 pub use number::format_g;
 pub use options::{
     Feature, FloatMotionOptions, MotionOptions, SpeedChromaOptions, SpeedOptions, SpeedTemporalOptions,
 };
 pub use pooling::{Pool, Pooled};
-pub use scorer::{Geometry, Score, Scorer, ScorerOptions};
+pub use scorer::{Geometry, Scorer, ScorerOptions};
 pub use speed::prescale::Method;
 pub use workers::MAX_THREADS;

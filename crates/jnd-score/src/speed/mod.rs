@@ -149,6 +149,11 @@ impl Analyser {
         self.base
     }
 
+    /// What turns samples into numbers.
+    pub fn conversion(&self) -> Conversion {
+        self.conversion
+    }
+
     /// Noise variance.
     pub fn sigma(&self) -> f32 {
         self.sigma
