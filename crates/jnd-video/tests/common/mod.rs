@@ -89,7 +89,8 @@ pub(crate) fn picture(frame: &mut Frame, n: usize) {
     let (w, max) = (frame.width(), u32::from(frame.format().max_value()));
     let value = |i: usize| {
         let (x, y) = (i % w, i / w);
-        let v = (x * 3 + y * 2 + n * 5) as u32 + if (x / 8 + y / 8 + n / 4) % 2 == 0 { 40 } else { 0 };
+        let v =
+            (x * 3 + y * 2 + n * 5) as u32 + if (x / 8 + y / 8 + n / 4).is_multiple_of(2) { 40 } else { 0 };
         v * (max / 255) % (max + 1)
     };
     match frame.buffer_mut() {
