@@ -21,7 +21,6 @@ mod rotate;
 pub mod simd;
 mod sink;
 mod source;
-mod spool;
 mod stream;
 mod trim;
 mod y4m;
@@ -36,6 +35,5 @@ pub use queue::{DEFAULT_DEPTH, PumpOptions, Pumped, ReadAhead, WriteBehind, pump
 pub use rotate::{Rotated, rotate};
 pub use sink::{Codec, CreateOptions, EncoderChoice, FrameSink, Output, create, same_file};
 pub use source::{DecoderChoice, FrameSource, Input, OpenOptions, RawGeometry, open};
-pub use spool::{Spool, SpoolReader};
 pub use stream::{ChromaSiting, ColorRange, ColorTags, FieldOrder, Rate, Rational, StreamInfo};
 pub use y4m::{Y4mHeader, parse_header};

@@ -264,16 +264,6 @@ pub(crate) fn interlace_note(info: &StreamInfo) -> Option<String> {
     })
 }
 
-/// What to say of frames that come at irregular times.
-pub(crate) fn irregular_note(info: &StreamInfo) -> Option<String> {
-    info.variable_rate.then(|| {
-        format!(
-            "its frames come at irregular times; filters count in mean frames of {:.3} a second",
-            info.rate.as_f64()
-        )
-    })
-}
-
 /// Sets the rate from timestamps alone.
 #[cfg(feature = "h264")]
 pub(crate) fn set_rate(times: &[i64], info: &mut StreamInfo) {

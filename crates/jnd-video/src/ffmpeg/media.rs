@@ -179,7 +179,6 @@ impl Media {
             let times = self.packet_times(index, path)?;
             frames_hint = Some(times.len() as u64);
             crate::source::regularity(&times, base, &mut info);
-            notes.extend(crate::source::irregular_note(&info));
         }
         let frames_hint = frames_hint.or_else(|| {
             let seconds = int::<f64>(&s["duration"]).or(self.duration)?;

@@ -40,7 +40,6 @@ pub(crate) struct H264Reader {
     delivered: u64,
     /// Whether bidirectional pictures were seen.
     bidirectional: bool,
-    notes: Vec<String>,
 }
 
 /// What to say of the one thing that the library does not decode exactly: it leaves the edges inside skipped macroblocks
@@ -83,8 +82,6 @@ impl H264Reader {
         let seen: Vec<i64> = times.iter().flatten().copied().collect();
         info.frames = Some(seen.len() as u64);
         crate::source::set_rate(&seen, &mut info);
-        let mut notes = Vec::new();
-        notes.extend(crate::source::irregular_note(&info));
         let config = DecoderConfig::new().flush_after_decode(Flush::NoFlush);
         let decoder = Decoder::with_api_config(OpenH264API::from_source(), config)
             .map_err(|e| codec_error(&name, e.to_string()))?;
@@ -109,7 +106,6 @@ impl H264Reader {
             delivered: 0,
             // Pictures that are decoded in another order than shown tell it before the first one is read.
             bidirectional: track.samples.is_sorted_by_key(|s| s.pts).not(),
-            notes,
             name,
         })
     }
@@ -305,8 +301,7 @@ impl FrameSource for H264Reader {
     }
 
     fn notes(&self) -> Vec<String> {
-        let drift = self.bidirectional.then(|| DRIFT.to_owned());
-        drift.into_iter().chain(self.notes.iter().cloned()).collect()
+        self.bidirectional.then(|| DRIFT.to_owned()).into_iter().collect()
     }
 }
 
