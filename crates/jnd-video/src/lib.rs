@@ -36,4 +36,4 @@ pub use rotate::{Rotated, rotate};
 pub use sink::{Codec, CreateOptions, EncoderChoice, FrameSink, Output, create, same_file};
 pub use source::{DecoderChoice, FrameSource, Input, OpenOptions, RawGeometry, open};
 pub use stream::{ChromaSiting, ColorRange, ColorTags, FieldOrder, Rate, Rational, StreamInfo};
-pub use y4m::{Y4mHeader, parse_header};
+pub use y4m::{Y4mHeader, parse_header, read_y4m};

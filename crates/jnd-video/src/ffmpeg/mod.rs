@@ -67,7 +67,12 @@ impl Ffmpeg {
             .entry(key.clone())
             .or_insert_with(|| {
                 let [ffmpeg, ffprobe] = key;
-                Some(Arc::new(Self { ffmpeg: version(ffmpeg)?, ffprobe: version(ffprobe)? }))
+                // Each takes a while to start, so both are started at once.
+                let (ffmpeg, ffprobe) = std::thread::scope(|scope| {
+                    let probe = scope.spawn(|| version(ffprobe));
+                    (version(ffmpeg), probe.join().ok().flatten())
+                });
+                Some(Arc::new(Self { ffmpeg: ffmpeg?, ffprobe: ffprobe? }))
             })
             .clone()
     }
