@@ -178,11 +178,13 @@ fn pair_of_frames(bencher: Bencher<'_, '_>, name: &str) {
         f.bytes_mut().copy_from_slice(&samples(W, H * 3 / 2, seed)[..n]);
         f
     };
-    let (r, d) = (frame(1), frame(9));
+    let (r, d) = ([frame(1), frame(2)], [frame(9), frame(10)]);
+    let mut i = 0;
     let geometry = Geometry { format, width: W, height: H };
     let mut scorer = Scorer::new(&features, geometry, ScorerOptions::default()).unwrap();
     bencher.bench_local(|| {
-        scorer.push(black_box(r.view()), d.view()).unwrap();
+        scorer.push(black_box(r[i % 2].view()), d[i % 2].view()).unwrap();
+        i += 1;
         while scorer.next_score().is_some() {}
     });
 }

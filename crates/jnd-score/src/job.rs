@@ -63,6 +63,15 @@ pub(crate) struct Scratch {
 }
 
 impl Job {
+    /// Frames before the current one that it needs.
+    pub(crate) fn reach(&self) -> usize {
+        match self {
+            Self::Sad { stride, .. } => *stride,
+            Self::FloatMotion { .. } | Self::Temporal { .. } => 1,
+            Self::Chroma { .. } => 0,
+        }
+    }
+
     /// Computes the job for a pair; `earlier[k]` is the pair k + 1 before.
     pub(crate) fn run(
         &self,

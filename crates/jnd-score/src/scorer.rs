@@ -112,6 +112,8 @@ impl Default for ScorerOptions {
 pub struct Scorer {
     held: PixelFormat,
     board: Board,
+    /// Frames before the current one that some job needs: 0 to 2.
+    reach: usize,
     workers: Workers,
     /// Pairs that running or coming tasks need, oldest first; the last one is frame `pushed - 1`.
     window: VecDeque<Arc<Pair>>,
@@ -123,9 +125,6 @@ pub struct Scorer {
     finished: bool,
 }
 
-/// Frames before the current one that a job may need.
-const REACH: u64 = 2;
-
 impl Scorer {
     /// A scorer of `features` for clips of one geometry.
     ///
@@ -134,10 +133,12 @@ impl Scorer {
     /// started.
     pub fn new(features: &[Feature], geometry: Geometry, options: ScorerOptions) -> Result<Self> {
         let (board, jobs) = Board::new(features, geometry, options.subsample)?;
+        let reach = jobs.iter().map(Job::reach).max().unwrap_or(0);
         let shared = Shared { jobs, sizes: geometry.planes(), level: options.level };
         Ok(Self {
             held: geometry.planar()?,
             board,
+            reach,
             workers: Workers::new(shared, options.threads)?,
             window: VecDeque::new(),
             spare: Vec::new(),
@@ -241,7 +242,8 @@ impl Scorer {
     fn enqueue(&mut self, reference: Frame, distorted: Frame) -> Result<()> {
         let pair = Arc::new(Pair { reference, distorted });
         let n = self.window.len();
-        let earlier = [1, 2].map(|k| n.checked_sub(k).map(|i| Arc::clone(&self.window[i])));
+        let earlier =
+            [1, 2].map(|k| n.checked_sub(k).filter(|_| k <= self.reach).map(|i| Arc::clone(&self.window[i])));
         self.window.push_back(Arc::clone(&pair));
         let frame = self.pushed;
         self.pushed += 1;
@@ -260,8 +262,9 @@ impl Scorer {
             self.scored += 1;
             self.board.take(frame, &outcomes);
         }
-        // The oldest pair in the window is frame `pushed - len`; a pair serves the frames up to REACH after it.
-        while self.pushed - self.window.len() as u64 + REACH < self.scored {
+        // The oldest pair in the window is frame `pushed - len`; a pair serves the frames up to `reach` after it. Few
+        // pairs in rotation also means that they stay in the caches.
+        while self.pushed - self.window.len() as u64 + (self.reach as u64) < self.scored {
             let Some(pair) = self.window.pop_front() else { break };
             // A worker gives up its share before it reports, so this is the last one.
             if let Ok(pair) = Arc::try_unwrap(pair) {

@@ -61,7 +61,7 @@ pub fn covariance_entry(x: &[f32], win: Windows, means: &[f32; WINDOWS], a: usiz
 /// Storage that [`covariance`] reuses.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    samples: Vec<[f32; LANES]>,
+    rows: Vec<f32>,
     centred: Vec<Row>,
 }
 
@@ -70,22 +70,29 @@ pub struct Scratch {
 #[repr(C, align(64))]
 struct Row([f64; LANES]);
 
+/// Elements read at a time where five are wanted; the others are overwritten or never looked at.
+const WIDE: usize = 8;
+
 /// All means and covariances, symmetric to the last bit.
 pub fn covariance(level: Level, x: &[f32], win: Windows, scratch: &mut Scratch) -> ([f32; WINDOWS], Matrix) {
     let n = (win.width * win.height) as f64;
-    let mut sums = [0.0f32; LANES];
-    scratch.samples.resize(win.width, [0.0; LANES]);
+    let padded = win.width + WIDE - 1;
+    scratch.rows.clear();
+    scratch.rows.resize(BLOCK * padded, 0.0);
     scratch.centred.resize(win.width, Row([0.0; LANES]));
+    let mut sums = [[0.0f32; WIDE]; BLOCK];
     for y in 0..win.height {
-        add_samples(level, x, win, y, &mut scratch.samples, &mut sums);
+        pad_rows(x, win, y, padded, &mut scratch.rows);
+        add_samples(level, &scratch.rows, padded, win.width, &mut sums);
     }
-    let mut means = [0.0f32; LANES];
-    for (m, s) in means.iter_mut().zip(sums) {
-        *m = s / n as f32;
+    let mut means = [0.0f32; WINDOWS];
+    for (e, m) in means.iter_mut().enumerate() {
+        *m = sums[e / BLOCK][e % BLOCK] / n as f32;
     }
     let mut acc = Accumulators([[0.0; LANES]; WINDOWS]);
     for y in 0..win.height {
-        centre_samples(level, x, win, y, &means, &mut scratch.samples, &mut scratch.centred);
+        pad_rows(x, win, y, padded, &mut scratch.rows);
+        centre_samples(level, &scratch.rows, padded, &means, &mut scratch.centred);
         match level.isa() {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the level proves that the machine has AVX-512F.
@@ -104,71 +111,61 @@ pub fn covariance(level: Level, x: &[f32], win: Windows, scratch: &mut Scratch) 
             c[b][a] = v;
         }
     }
-    (std::array::from_fn(|e| means[e]), c)
+    (means, c)
+}
+
+/// The five rows that the windows' row `y` needs, each followed by what a wide read may touch.
+fn pad_rows(x: &[f32], win: Windows, y: usize, padded: usize, rows: &mut [f32]) {
+    for (r, row) in rows.chunks_exact_mut(padded).enumerate() {
+        let n = win.width + BLOCK - 1;
+        row[..n].copy_from_slice(&x[(y + r) * win.stride..][..n]);
+    }
 }
 
 /// Running sums; entry (a, b) counts for b >= a only.
 #[repr(C, align(64))]
 struct Accumulators([[f64; LANES]; WINDOWS]);
 
-/// The samples of all windows at row `y`, one element of `out` a column.
-#[inline(always)]
-fn gather(x: &[f32], win: Windows, y: usize, out: &mut [[f32; LANES]]) {
-    for r in 0..BLOCK {
-        let row = &x[(y + r) * win.stride..][..win.width + BLOCK - 1];
-        for (out, v) in out.iter_mut().zip(row.windows(BLOCK)) {
-            out[BLOCK * r..BLOCK * r + BLOCK].copy_from_slice(v);
-        }
-    }
-}
-
 jnd_video::dispatch! {
-    fn add_samples(x: &[f32], win: Windows, y: usize, samples: &mut [[f32; LANES]], sums: &mut [f32; LANES])
-        = add_samples_body;
+    /// Adds a row of samples to the sums of the windows; lanes from five on hold nothing of meaning.
+    fn add_samples(rows: &[f32], padded: usize, width: usize, sums: &mut [[f32; WIDE]; BLOCK]) = add_samples_body;
 }
 
 #[inline(always)]
-fn add_samples_body(
-    x: &[f32],
-    win: Windows,
-    y: usize,
-    samples: &mut [[f32; LANES]],
-    sums: &mut [f32; LANES],
-) {
-    gather(x, win, y, samples);
+fn add_samples_body(rows: &[f32], padded: usize, width: usize, sums: &mut [[f32; WIDE]; BLOCK]) {
+    // One loop over all five rows, so that their chains of additions overlap.
+    let mut r = rows.chunks_exact(padded);
+    let mut next = || r.next().unwrap_or(&[]).windows(WIDE);
+    let rows = next().zip(next()).zip(next()).zip(next()).zip(next());
     let mut s = *sums;
-    for v in samples.iter() {
-        for (s, v) in s.iter_mut().zip(v) {
-            *s += v;
+    for ((((a, b), c), d), e) in rows.take(width) {
+        for (s, v) in s.iter_mut().zip([a, b, c, d, e]) {
+            for (s, v) in s.iter_mut().zip(v) {
+                *s += v;
+            }
         }
     }
     *sums = s;
 }
 
 jnd_video::dispatch! {
-    fn centre_samples(
-        x: &[f32],
-        win: Windows,
-        y: usize,
-        means: &[f32; LANES],
-        samples: &mut [[f32; LANES]],
-        out: &mut [Row],
-    ) = centre_samples_body;
+    fn centre_samples(rows: &[f32], padded: usize, means: &[f32; WINDOWS], out: &mut [Row]) = centre_samples_body;
 }
 
 #[inline(always)]
-fn centre_samples_body(
-    x: &[f32],
-    win: Windows,
-    y: usize,
-    means: &[f32; LANES],
-    samples: &mut [[f32; LANES]],
-    out: &mut [Row],
-) {
-    gather(x, win, y, samples);
-    for (out, v) in out.iter_mut().zip(samples.iter()) {
-        for e in 0..LANES {
-            out.0[e] = f64::from(v[e]) - f64::from(means[e]);
+fn centre_samples_body(rows: &[f32], padded: usize, means: &[f32; WINDOWS], out: &mut [Row]) {
+    for (r, row) in rows.chunks_exact(padded).enumerate() {
+        let mut m = [0.0f64; WIDE];
+        for (m, &v) in m.iter_mut().zip(&means[BLOCK * r..BLOCK * r + BLOCK]) {
+            *m = f64::from(v);
+        }
+        for (out, v) in out.iter_mut().zip(row.windows(WIDE)) {
+            // The last three are overwritten by the next row; after the last row they are padding.
+            let mut centred = [0.0f64; WIDE];
+            for e in 0..WIDE {
+                centred[e] = f64::from(v[e]) - m[e];
+            }
+            out.0[BLOCK * r..BLOCK * r + WIDE].copy_from_slice(&centred);
         }
     }
 }
