@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use jnd::score::clip::{self, ClipPair, ClipRange, Ending, Side};
+use jnd::score::engine::{DeviceChoice, engine};
 use jnd::score::report::{Precision, Report, ReportFormat, ReportInfo};
-use jnd::score::{Feature, MAX_THREADS, ScorerOptions};
+use jnd::score::{Feature, Geometry, MAX_THREADS, ScorerOptions};
 use jnd::video::simd::{Isa, Level};
 use jnd::video::{
     ChromaRounding, DecoderChoice, FrameSource, Input, Layout, OpenOptions, Output, OutputFile, PixelFormat,
@@ -130,10 +131,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "legacy|max|N", default_value = "legacy", value_parser = precision, help_heading = "Report")]
     precision: Precision,
 
-    /// Where to compute.
-    #[arg(long, value_enum, default_value = "auto", help_heading = "Work")]
-    device: Device,
-    /// Threads that compute. 0 and 1 are one thread. No score depends on it.
+    /// Where to compute: `auto` (a card if one can be used, else the processor), `cpu`, `cuda` or `cuda:N`. No score
+    /// depends on it.
+    #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = device, help_heading = "Work")]
+    device: DeviceChoice,
+    /// Threads that compute on the processor. 0 and 1 are one thread. No score depends on it.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = threads, help_heading = "Work")]
     threads: usize,
     /// Instructions not to use, as a sum: 8 is AVX2 and above, 16 is AVX-512. No score depends on it.
@@ -180,18 +182,22 @@ enum Rounding {
     Ceil,
 }
 
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Device {
-    /// The best there is.
-    Auto,
-    /// The processor.
-    Cpu,
-}
-
 fn depth(text: &str) -> Result<u8, String> {
     match text.parse() {
         Ok(d @ (8 | 10 | 12 | 16)) => Ok(d),
         _ => Err("8, 10, 12 or 16".into()),
+    }
+}
+
+fn device(text: &str) -> Result<DeviceChoice, String> {
+    match text {
+        "auto" => Ok(DeviceChoice::Auto),
+        "cpu" => Ok(DeviceChoice::Cpu),
+        "cuda" => Ok(DeviceChoice::Cuda(0)),
+        _ => match text.strip_prefix("cuda:").map(str::parse) {
+            Some(Ok(n)) => Ok(DeviceChoice::Cuda(n)),
+            _ => Err("auto, cpu, cuda, or cuda:N".into()),
+        },
     }
 }
 
@@ -374,9 +380,6 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         source.notes().iter().for_each(|n| say(&format!("note: {side}: {n}")));
     }
     clip::differences(reference.info(), distorted.info()).iter().for_each(|d| say(&format!("warning: {d}")));
-    match args.device {
-        Device::Auto | Device::Cpu => {}
-    }
 
     let range = ClipRange {
         skip_reference: args.frame_skip_ref,
@@ -385,9 +388,14 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     };
     let options =
         ScorerOptions { threads: args.threads.max(1), subsample: args.subsample, level: args.level() };
-    let geometry = (reference.info().width, reference.info().height);
-    let mut pair =
-        ClipPair::new(&mut *reference, &mut *distorted, &features, range, options).map_err(failed)?;
+    clip::check_comparable(reference.info(), distorted.info()).map_err(failed)?;
+    let geometry = Geometry::of_stream(reference.info());
+    let (engine, no_card) = engine(&features, geometry, options, args.device).map_err(failed)?;
+    if let (Some(why), 1..) = (no_card, args.verbosity.verbose) {
+        say(&format!("note: the processor scores: {why}"));
+    }
+    let device = engine.device();
+    let mut pair = ClipPair::with_engine(&mut *reference, &mut *distorted, range, engine).map_err(failed)?;
     // A place that cannot be written to is found before the work.
     let mut output = match &args.output {
         Some(path) => Some(OutputFile::create(&Output::from_arg(path), true).map_err(setup)?),
@@ -425,8 +433,12 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let pooled: Vec<(String, _)> = report.pooled().into_iter().map(|(n, p)| (n.to_owned(), p)).collect();
     match output.take() {
         Some(mut file) => {
-            let info =
-                ReportInfo { version: env!("CARGO_PKG_VERSION"), width: geometry.0, height: geometry.1, fps };
+            let info = ReportInfo {
+                version: env!("CARGO_PKG_VERSION"),
+                width: geometry.width,
+                height: geometry.height,
+                fps,
+            };
             let mut result = Ok(());
             file.with(|w| {
                 result = report.finish(&info, w);
@@ -438,7 +450,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         }
         None => print_pooled(&pooled)?,
     }
-    say(&format!("{frames} pairs of frames, {:.1} a second", fps.unwrap_or(0.0)));
+    say(&format!("{frames} pairs of frames, {:.1} a second ({device})", fps.unwrap_or(0.0)));
     match ending {
         Ending::Together | Ending::Limit => Ok(DONE),
         Ending::Shorter(shorter) => {

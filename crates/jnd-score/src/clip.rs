@@ -2,6 +2,7 @@
 
 use jnd_video::{Frame, FrameSource, StreamInfo};
 
+use crate::engine::Engine;
 use crate::{Error, Feature, Geometry, Result, Scorer, ScorerOptions};
 
 /// Which of the two clips.
@@ -51,13 +52,13 @@ pub struct ClipPair<'a> {
     reference: &'a mut dyn FrameSource,
     distorted: &'a mut dyn FrameSource,
     range: ClipRange,
-    scorer: Scorer,
-    /// Where a format is not the one the scorer holds: frames to read into and copy from.
+    scorer: Box<dyn Engine>,
+    /// Where frames have to be copied: ones to read into and copy from.
     buffers: Option<(Frame, Frame)>,
 }
 
 impl<'a> ClipPair<'a> {
-    /// Checks that the clips can be compared, and leaves out the frames to skip.
+    /// Checks that the clips can be compared, and leaves out the frames to skip. The processor scores.
     ///
     /// # Errors
     /// Clips of different size, chroma format or depth; whatever [`Scorer::new`] and reading refuse.
@@ -70,9 +71,25 @@ impl<'a> ClipPair<'a> {
     ) -> Result<Self> {
         check_comparable(reference.info(), distorted.info())?;
         let geometry = Geometry::of_stream(reference.info());
-        let scorer = Scorer::new(features, geometry, options)?;
+        let scorer = Box::new(Scorer::new(features, geometry, options)?);
+        Self::with_engine(reference, distorted, range, scorer)
+    }
+
+    /// The same with an engine of the reference's geometry.
+    ///
+    /// # Errors
+    /// As [`ClipPair::new`].
+    pub fn with_engine(
+        reference: &'a mut dyn FrameSource,
+        distorted: &'a mut dyn FrameSource,
+        range: ClipRange,
+        mut scorer: Box<dyn Engine>,
+    ) -> Result<Self> {
+        check_comparable(reference.info(), distorted.info())?;
         let held = scorer.held_format();
-        let as_held = reference.info().format == held && distorted.info().format == held;
+        let as_held = reference.info().format == held
+            && distorted.info().format == held
+            && scorer.take_frames()?.is_some();
         let buffers = if as_held { None } else { Some((reference.new_frame()?, distorted.new_frame()?)) };
         let mut pair = Self { reference, distorted, range, scorer, buffers };
         skip(pair.reference, range.skip_reference)?;
@@ -83,8 +100,8 @@ impl<'a> ClipPair<'a> {
     }
 
     /// The scorer, for its metrics and to take scores out.
-    pub fn scorer(&mut self) -> &mut Scorer {
-        &mut self.scorer
+    pub fn scorer(&mut self) -> &mut dyn Engine {
+        &mut *self.scorer
     }
 
     /// Pairs to expect, for a progress bar.
@@ -106,7 +123,7 @@ impl<'a> ClipPair<'a> {
         }
         let mut owned = match self.buffers {
             Some(_) => None,
-            None => Some(self.scorer.take_frames()?),
+            None => self.scorer.take_frames()?,
         };
         let Some((r, d)) = owned.as_mut().or(self.buffers.as_mut()) else { return Ok(None) };
         let got_r = self.reference.read(r);

@@ -9,6 +9,7 @@
 mod board;
 pub mod clip;
 pub mod cuda;
+pub mod engine;
 mod error;
 pub mod float_motion;
 mod job;

@@ -392,6 +392,17 @@ fn pooled_scores_are_printed_without_a_report() {
     assert!(text.contains("harmonic mean") && text.contains("integer_motion2"), "{text}");
 }
 
+#[test]
+fn a_card_that_is_not_there_is_named() {
+    let dir = Dir::new();
+    let a = dir.write("a.y4m", &noise420(64, 64, 2, 1));
+    score(&a, &a, &["--feature", "motion", "--device", "cuda:4096"]).fails(255, &["CUDA"]);
+    assert_eq!(score(&a, &a, &["--feature", "motion", "--device", "gpu"]).code, Some(1));
+    score(&a, &a, &["--feature", "motion", "--device", "cpu"]).ok().says("(processor)");
+    let mut command = jnd(&["score", "-r", &a, "-d", &a, "--feature", "motion"]);
+    run(command.env("CUDA_VISIBLE_DEVICES", "")).ok().says("(processor)");
+}
+
 /// The folder with the reference command's own reports, where there is one.
 fn reference_folder() -> Option<PathBuf> {
     let named = std::env::var_os("JND_SHARED").map(PathBuf::from);

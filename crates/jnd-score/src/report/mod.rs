@@ -12,9 +12,10 @@ mod xml;
 use std::collections::VecDeque;
 use std::io::{Read, Seek, SeekFrom, Write};
 
+use crate::Result;
+use crate::engine::Engine;
 use crate::number::{format_fixed, format_legacy};
 use crate::pooling::{Pool, Pooled};
-use crate::{Result, Scorer};
 
 /// Shape of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -101,7 +102,7 @@ pub struct Report<S> {
 
 impl<S: Read + Write + Seek> Report<S> {
     /// A report of what `scorer` gives, spooled to an empty `spool`.
-    pub fn new(format: ReportFormat, precision: Precision, scorer: &Scorer, spool: S) -> Self {
+    pub fn new(format: ReportFormat, precision: Precision, scorer: &dyn Engine, spool: S) -> Self {
         Self {
             format,
             precision,
@@ -118,7 +119,7 @@ impl<S: Read + Write + Seek> Report<S> {
     ///
     /// # Errors
     /// [`crate::Error::Report`] when the spool cannot be written.
-    pub fn take(&mut self, scorer: &mut Scorer) -> Result<()> {
+    pub fn take(&mut self, scorer: &mut dyn Engine) -> Result<()> {
         let metrics = self.names.len();
         while let Some(score) = scorer.next_score() {
             if !scorer.is_reported(score.frame) {

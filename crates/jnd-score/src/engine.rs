@@ -1,0 +1,178 @@
+//! What scores: the processor or a card, behind one set of calls.
+
+use jnd_cuda::{Context, Device};
+use jnd_video::{Frame, FrameRef, PixelFormat};
+
+use crate::cuda::{CudaOptions, CudaScorer};
+use crate::{Error, Feature, Geometry, Result, Score, Scorer, ScorerOptions};
+
+/// A streaming scorer on some device. Scores do not depend on which.
+pub trait Engine {
+    /// See [`Scorer::metrics`].
+    fn metrics(&self) -> &[String];
+    /// See [`Scorer::report_order`].
+    fn report_order(&self) -> Vec<usize>;
+    /// See [`Scorer::is_reported`].
+    fn is_reported(&self, frame: u64) -> bool;
+    /// See [`Scorer::frames`].
+    fn frames(&self) -> u64;
+    /// See [`Scorer::held_format`].
+    fn held_format(&self) -> PixelFormat;
+    /// Frames that [`Engine::push_owned`] takes without a copy, to be filled; nothing where every frame is copied.
+    ///
+    /// # Errors
+    /// See [`Scorer::take_frames`].
+    fn take_frames(&mut self) -> Result<Option<(Frame, Frame)>>;
+    /// See [`Scorer::push_owned`].
+    ///
+    /// # Errors
+    /// See [`Scorer::push`].
+    fn push_owned(&mut self, reference: Frame, distorted: Frame) -> Result<()>;
+    /// See [`Scorer::push`].
+    ///
+    /// # Errors
+    /// See [`Scorer::push`].
+    fn push(&mut self, reference: FrameRef<'_>, distorted: FrameRef<'_>) -> Result<()>;
+    /// See [`Scorer::next_score`].
+    fn next_score(&mut self) -> Option<Score>;
+    /// See [`Scorer::finish`].
+    ///
+    /// # Errors
+    /// See [`Scorer::finish`].
+    fn finish(&mut self) -> Result<()>;
+    /// What it runs on, for people.
+    fn device(&self) -> String;
+}
+
+macro_rules! forward {
+    () => {
+        fn metrics(&self) -> &[String] {
+            self.metrics()
+        }
+        fn report_order(&self) -> Vec<usize> {
+            self.report_order()
+        }
+        fn is_reported(&self, frame: u64) -> bool {
+            self.is_reported(frame)
+        }
+        fn frames(&self) -> u64 {
+            self.frames()
+        }
+        fn held_format(&self) -> PixelFormat {
+            self.held_format()
+        }
+        fn push(&mut self, reference: FrameRef<'_>, distorted: FrameRef<'_>) -> Result<()> {
+            self.push(reference, distorted)
+        }
+        fn next_score(&mut self) -> Option<Score> {
+            self.next_score()
+        }
+        fn finish(&mut self) -> Result<()> {
+            self.finish()
+        }
+    };
+}
+
+impl Engine for Scorer {
+    forward!();
+
+    fn take_frames(&mut self) -> Result<Option<(Frame, Frame)>> {
+        self.take_frames().map(Some)
+    }
+
+    fn push_owned(&mut self, reference: Frame, distorted: Frame) -> Result<()> {
+        self.push_owned(reference, distorted)
+    }
+
+    fn device(&self) -> String {
+        "processor".into()
+    }
+}
+
+impl Engine for CudaScorer {
+    forward!();
+
+    fn take_frames(&mut self) -> Result<Option<(Frame, Frame)>> {
+        Ok(None)
+    }
+
+    fn push_owned(&mut self, reference: Frame, distorted: Frame) -> Result<()> {
+        self.push(reference.view(), distorted.view())
+    }
+
+    fn device(&self) -> String {
+        "card".into()
+    }
+}
+
+/// Where to score.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DeviceChoice {
+    /// The first card if one can be used, else the processor.
+    #[default]
+    Auto,
+    /// The processor.
+    Cpu,
+    /// The card of this number.
+    Cuda(usize),
+}
+
+/// An engine, and why it is not on a card where [`DeviceChoice::Auto`] looked for one.
+pub type Chosen = (Box<dyn Engine>, Option<String>);
+
+/// Makes an engine on the device asked for.
+///
+/// # Errors
+/// What [`Scorer::new`] refuses; a card that was asked for and cannot be used.
+pub fn engine(
+    features: &[Feature],
+    geometry: Geometry,
+    options: ScorerOptions,
+    device: DeviceChoice,
+) -> Result<Chosen> {
+    let on_card = |ordinal: usize| -> Result<Box<dyn Engine>> {
+        let context = Context::open(Device(ordinal))?;
+        let card = CudaOptions { subsample: options.subsample.max(1), ..CudaOptions::default() };
+        Ok(Box::new(CudaScorer::new(&context, features, geometry, &card)?))
+    };
+    let on_processor =
+        || -> Result<Box<dyn Engine>> { Ok(Box::new(Scorer::new(features, geometry, options)?)) };
+    match device {
+        DeviceChoice::Cpu => Ok((on_processor()?, None)),
+        DeviceChoice::Cuda(ordinal) => Ok((on_card(ordinal)?, None)),
+        DeviceChoice::Auto => match on_card(0) {
+            Ok(engine) => Ok((engine, None)),
+            Err(Error::Cuda(why)) => Ok((on_processor()?, Some(why.to_string()))),
+            Err(e) => Err(e),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jnd_video::Layout;
+
+    fn geometry() -> Geometry {
+        Geometry { format: PixelFormat::new(Layout::Yuv420, 8).unwrap(), width: 32, height: 32 }
+    }
+
+    #[test]
+    fn a_device_that_is_not_there_is_an_error() {
+        let features = [Feature::parse("motion").unwrap()];
+        let made = engine(&features, geometry(), ScorerOptions::default(), DeviceChoice::Cuda(4096));
+        assert!(matches!(made, Err(Error::Cuda(_))));
+    }
+
+    #[test]
+    fn the_processor_is_always_there() {
+        let features = [Feature::parse("motion").unwrap()];
+        for device in [DeviceChoice::Cpu, DeviceChoice::Auto] {
+            let (mut engine, _) = engine(&features, geometry(), ScorerOptions::default(), device).unwrap();
+            let frame = Frame::new(geometry().format, 32, 32).unwrap();
+            engine.push(frame.view(), frame.view()).unwrap();
+            engine.finish().unwrap();
+            assert_eq!(std::iter::from_fn(|| engine.next_score()).count(), 3);
+        }
+    }
+}
