@@ -194,7 +194,10 @@ inline double __dmul_rn(double a, double b) { return a * b; }
 inline double __ddiv_rn(double a, double b) { return a / b; }
 inline double __dsqrt_rn(double a) { return std::sqrt(a); }
 inline double __fma_rn(double a, double b, double c) { return std::fma(a, b, c); }
-inline int __float2int_rn(float v) { return int(std::nearbyint(v)); }
+// As on the card: out of range gives the nearest integer there is, not a number gives 0.
+inline int __float2int_rn(float v) {
+    return v != v ? 0 : v >= 2147483648.0f ? INT32_MAX : v <= -2147483648.0f ? INT32_MIN : int(std::nearbyint(v));
+}
 inline unsigned __float2uint_rn(float v) { return unsigned(std::nearbyint(v)); }
 inline int __float2int_rz(float v) { return int(v); }
 inline float __int2float_rn(int v) { return float(v); }

@@ -1,19 +1,20 @@
 // Kernels that do nothing but move memory: what they reach is what this card can do.
 #include "jnd.cuh"
 
-// dst = src, 16 bytes a thread and step.
-extern "C" __global__ void __launch_bounds__(512) cuda_copy16(uint4* __restrict__ dst, const uint4* __restrict__ src, u64 n) {
-    const u64 stride = (u64)gridDim.x * blockDim.x;
-    u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x;
-    for (; i + 3 * stride < n; i += 4 * stride) {
-        const uint4 a = __ldcs(src + i), b = __ldcs(src + i + stride);
-        const uint4 c = __ldcs(src + i + 2 * stride), d = __ldcs(src + i + 3 * stride);
-        __stcs(dst + i, a);
-        __stcs(dst + i + stride, b);
-        __stcs(dst + i + 2 * stride, c);
-        __stcs(dst + i + 3 * stride, d);
+// dst = src, 16 bytes a thread and step; a block copies four rows of vectors.
+extern "C" __global__ void __launch_bounds__(256) cuda_copy16(uint4* __restrict__ dst, const uint4* __restrict__ src, u64 n) {
+    const u64 first = (u64)blockIdx.x * (4 * blockDim.x) + threadIdx.x;
+    uint4 v[4];
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+        const u64 i = first + k * blockDim.x;
+        if (i < n) v[k] = __ldcs(src + i);
     }
-    for (; i < n; i += stride) __stcs(dst + i, __ldcs(src + i));
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+        const u64 i = first + k * blockDim.x;
+        if (i < n) __stcs(dst + i, v[k]);
+    }
 }
 JND_KERNEL_FLAT(cuda_copy16)
 

@@ -54,10 +54,10 @@ pub fn ceilings(context: &Context, bytes: usize) -> Result<Ceilings> {
     let (pa, pb, ps, value) = (a.ptr(), b.ptr(), sink.ptr(), 0x1234_5678u32);
     // SAFETY (all three launches): the parameters are those of ceiling.cu, and both buffers hold n vectors of 16 bytes.
     let launch = |what: usize| -> Result<()> {
-        let grid = (blocks, 1, 1);
+        let (grid, whole) = ((blocks, 1, 1), (n.div_ceil(1024) as u32, 1, 1));
         match what {
             // SAFETY: as above.
-            0 => unsafe { copy.launch(&main, grid, (512, 1, 1), 0, &mut [arg(&pb), arg(&pa), arg(&n)]) },
+            0 => unsafe { copy.launch(&main, whole, (256, 1, 1), 0, &mut [arg(&pb), arg(&pa), arg(&n)]) },
             // SAFETY: as above; the sink holds one word.
             1 => unsafe { read.launch(&main, grid, (512, 1, 1), 0, &mut [arg(&ps), arg(&pa), arg(&n)]) },
             // SAFETY: as above.

@@ -114,6 +114,14 @@ impl CopyPool {
         std::thread::available_parallelism().map_or(1, usize::from).min(12)
     }
 
+    /// Does all copies on the calling thread alone.
+    ///
+    /// # Safety
+    /// As [`CopyPool::run`].
+    pub unsafe fn run_here(jobs: &[CopyJob]) {
+        jobs.iter().for_each(CopyJob::run);
+    }
+
     /// Does all copies and returns when they are done.
     ///
     /// # Safety

@@ -27,3 +27,18 @@ typedef double f64;
 #define JND_DYNAMIC_SHARED(name) extern __shared__ __align__(16) u8 name[]
 
 #endif
+
+// Two values rounded to nearest, ties to even, and clamped to 0..255, in the low bytes (a lowest); the low half of
+// `rest` goes to the high half. Not a number gives 0.
+__device__ __forceinline__ u32 jnd_pack_u8(f32 a, f32 b, u32 rest) {
+#if !defined(JND_HOST_SHIM) && __CUDA_ARCH__ >= 750
+    u32 d;
+    asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;" : "=r"(d) : "r"(__float2int_rn(b)), "r"(__float2int_rn(a)), "r"(rest));
+    return d;
+#else
+    // Adding 2^23 to a value of 0..255 rounds it to an integer, which is then in the low bits.
+    const u32 x = __float_as_uint(fminf(fmaxf(a, 0.0f), 255.0f) + 8388608.0f);
+    const u32 y = __float_as_uint(fminf(fmaxf(b, 0.0f), 255.0f) + 8388608.0f);
+    return (x & 255u) | (y & 255u) << 8 | rest << 16;
+#endif
+}

@@ -228,6 +228,33 @@ impl Stream {
         }
     }
 
+    /// Copies rows from device to device.
+    ///
+    /// # Safety
+    /// As [`Stream::copy`], for every row.
+    ///
+    /// # Errors
+    /// The driver refused.
+    pub unsafe fn copy_rows_within(
+        &self,
+        dst: u64,
+        dst_pitch: usize,
+        src: u64,
+        src_pitch: usize,
+        row_bytes: usize,
+        rows: usize,
+    ) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.copy_rows(&Rows {
+                dst: Side::Device { ptr: dst, pitch: dst_pitch },
+                src: Side::Device { ptr: src, pitch: src_pitch },
+                row_bytes,
+                rows,
+            })
+        }
+    }
+
     unsafe fn copy_rows(&self, c: &Rows) -> Result<()> {
         if c.row_bytes == 0 || c.rows == 0 {
             return Ok(());

@@ -26,7 +26,7 @@ fn kernels_copies_and_events_work() {
         unsafe {
             stream.record(&start).unwrap();
             stream.upload(a.ptr(), up.as_ptr(), bytes).unwrap();
-            kernel.launch(&stream, (50, 1, 1), (256, 1, 1), 0, &mut [arg(&d), arg(&s), arg(&n)]).unwrap();
+            kernel.launch(&stream, (98, 1, 1), (256, 1, 1), 0, &mut [arg(&d), arg(&s), arg(&n)]).unwrap();
             stream.record(&end).unwrap();
             other.wait(&end).unwrap();
             other.download(down.as_ptr(), b.ptr(), bytes).unwrap();

@@ -122,6 +122,21 @@ pub enum Error {
         /// First row that differs.
         row: usize,
     },
+    /// Frames on the card that a kernel cannot work on.
+    #[error("frames on the card, plane {plane}: {what} is {have}, but must be {legal}")]
+    DeviceFrames {
+        /// Index of the plane.
+        plane: usize,
+        /// Which number.
+        what: &'static str,
+        /// The number given.
+        have: usize,
+        /// What it must be.
+        legal: String,
+    },
+    /// The card failed, or there is none.
+    #[error(transparent)]
+    Cuda(#[from] jnd_cuda::Error),
     /// A frame or its geometry is not possible.
     #[error(transparent)]
     Video(#[from] jnd_video::Error),

@@ -6,6 +6,7 @@
 mod band;
 pub mod bench;
 mod check;
+pub mod cuda;
 mod engine;
 mod enlarge;
 mod error;

@@ -275,10 +275,24 @@ pub(crate) unsafe fn copy_within(dst: u64, src: u64, bytes: usize, stream: Handl
 
 pub(crate) unsafe fn copy_rows(copy: &Rows, stream: Handle) -> Result<()> {
     use sys::CUmemorytype as M;
-    // SAFETY: the structure is plain numbers and pointers, for which zero is valid.
-    let mut c: sys::CUDA_MEMCPY2D = unsafe { std::mem::zeroed() };
-    c.srcMemoryType = M::CU_MEMORYTYPE_HOST;
-    c.dstMemoryType = M::CU_MEMORYTYPE_HOST;
+    let mut c = sys::CUDA_MEMCPY2D {
+        srcXInBytes: 0,
+        srcY: 0,
+        srcMemoryType: M::CU_MEMORYTYPE_HOST,
+        srcHost: std::ptr::null(),
+        srcDevice: 0,
+        srcArray: std::ptr::null_mut(),
+        srcPitch: 0,
+        dstXInBytes: 0,
+        dstY: 0,
+        dstMemoryType: M::CU_MEMORYTYPE_HOST,
+        dstHost: std::ptr::null_mut(),
+        dstDevice: 0,
+        dstArray: std::ptr::null_mut(),
+        dstPitch: 0,
+        WidthInBytes: copy.row_bytes,
+        Height: copy.rows,
+    };
     match copy.src {
         Side::Device { ptr, pitch } => {
             (c.srcMemoryType, c.srcDevice, c.srcPitch) = (M::CU_MEMORYTYPE_DEVICE, ptr, pitch);
@@ -291,7 +305,6 @@ pub(crate) unsafe fn copy_rows(copy: &Rows, stream: Handle) -> Result<()> {
         }
         Side::Host { ptr, pitch } => (c.dstHost, c.dstPitch) = (ptr.cast(), pitch),
     }
-    (c.WidthInBytes, c.Height) = (copy.row_bytes, copy.rows);
     call!(cuMemcpy2DAsync_v2(&raw const c, stream as sys::CUstream))
 }
 

@@ -1,0 +1,334 @@
+// Adding the enlarged change to the frame: the last pass. Twin of render.rs, with the last enlargement of enlarge.rs.
+//
+// A thread owns four pixels of a row and walks down, so that a row of changes is loaded once.
+#include "magnify.cuh"
+
+namespace magnify {
+
+struct RenderArgs {
+    Frames src;
+    Frames dst;
+    // The change: a plane for each channel, or one for all.
+    Planes change;
+    // Bilinear: taps of each column and row, see BilinearTap.
+    u64 across;
+    u64 down;
+    f32 max;
+    // Rows a thread works on, where the change is not enlarged level by level.
+    i32 rows;
+    // 0: the change has the frame's size; 1: it is enlarged both ways; 2: vertically.
+    i32 mode;
+    i32 pad;
+};
+
+struct BilinearTap {
+    i32 i;
+    i32 j;
+    f32 a;
+    f32 b;
+};
+
+// 2^23: a small integer in the low bits of its representation is that integer plus 2^23, exactly, and adding it to a
+// small value rounds the value to the nearest integer, ties to even.
+constexpr f32 BIG = 8388608.0f;
+
+__device__ __forceinline__ f32 sample(u32 v) { return __uint_as_float(0x4B000000u | v) - BIG; }
+// The integer, in the low bits.
+__device__ __forceinline__ u32 rounded(f32 y, f32 max) {
+    y = fminf(fmaxf(y, 0.0f), max);
+    return __float_as_uint(y + BIG);
+}
+
+// Samples of four pixels of C channels.
+template <class S, int C>
+struct Words {
+    u32 w[C * sizeof(S)];
+};
+
+template <class S, int C>
+__device__ __forceinline__ Words<S, C> load_pixels(const u8* row, i32 block, i32 width, bool vec) {
+    constexpr int W = C * sizeof(S);
+    Words<S, C> r;
+    if (vec && 4 * block + 4 <= width) {
+        const u32* p = (const u32*)(row + (i64)block * (W * 4));
+#pragma unroll
+        for (int i = 0; i < W; i++) r.w[i] = p[i];
+        return r;
+    }
+    const S* p = (const S*)row + (i64)block * (4 * C);
+    const i32 n = min(4, width - 4 * block) * C;
+#pragma unroll
+    for (int i = 0; i < W; i++) r.w[i] = 0;
+#pragma unroll
+    for (int k = 0; k < 4 * C; k++) {
+        if (k < n) r.w[k * sizeof(S) / 4] |= (u32)p[k] << (k * sizeof(S) % 4 * 8);
+    }
+    return r;
+}
+
+template <class S, int C>
+__device__ __forceinline__ void store_pixels(u8* row, i32 block, i32 width, bool vec, bool whole, const Words<S, C>& r) {
+    constexpr int W = C * sizeof(S);
+    if (vec && whole && W == 3) {
+        // Every lane has its 12 bytes: exchanged so that the warp writes 128 bytes in a row, three times. Word n of the
+        // warp belongs to lane n / 3. In round k every lane gives its word k, and lane l gets the word n with
+        // n = l (mod 32) and n = k (mod 3): that of lane (l - k) / 3 (mod 32), and 11 is the inverse of 3.
+        const u32 lane = threadIdx.x & 31;
+        u32 o0 = 0, o1 = 0, o2 = 0;
+#pragma unroll
+        for (int k = 0; k < 3; k++) {
+            const u32 from = (lane - k) * 11 & 31;
+            const u32 v = __shfl_sync(0xffffffffu, r.w[k % W], (int)from);
+            const u32 slot = (3 * from + k) / 32;
+            o0 = slot == 0 ? v : o0;
+            o1 = slot == 1 ? v : o1;
+            o2 = slot == 2 ? v : o2;
+        }
+        u32* p = (u32*)row + (block - (i32)lane) * 3 + lane;
+        __stcs(p, o0);
+        __stcs(p + 32, o1);
+        __stcs(p + 64, o2);
+        return;
+    }
+    if (vec && 4 * block + 4 <= width) {
+        u32* p = (u32*)(row + (i64)block * (W * 4));
+#pragma unroll
+        for (int i = 0; i < W; i++) __stcs(p + i, r.w[i]);
+        return;
+    }
+    S* p = (S*)row + (i64)block * (4 * C);
+    const i32 n = min(4, width - 4 * block) * C;
+#pragma unroll
+    for (int k = 0; k < 4 * C; k++) {
+        if (k < n) p[k] = (S)(r.w[k * sizeof(S) / 4] >> (k * sizeof(S) % 4 * 8));
+    }
+}
+
+// delta[c][k]: change of channel c of pixel k; N is C, or 1 where all channels get the same.
+template <class S, int C, int N>
+__device__ __forceinline__ Words<S, C> add(const Words<S, C>& x, const f32 (&delta)[N][4], f32 max, i32 shift) {
+    Words<S, C> r;
+#pragma unroll
+    for (int i = 0; i < (int)(C * sizeof(S)); i++) {
+        if (sizeof(S) == 1) {
+            f32 y[4];
+#pragma unroll
+            for (int b = 0; b < 4; b++) {
+                const int n = 4 * i + b;
+                const f32 v = __uint_as_float(__byte_perm(x.w[i], 0x4B000000u, 0x7640 + b)) - BIG;
+                y[b] = v + delta[n % C % N][n / C % 4];
+            }
+            r.w[i] = jnd_pack_u8(y[0], y[1], jnd_pack_u8(y[2], y[3], 0));
+        } else {
+            u32 y[2];
+#pragma unroll
+            for (int b = 0; b < 2; b++) {
+                const int n = 2 * i + b;
+                const f32 v = sample((b ? x.w[i] >> 16 : x.w[i] & 0xffffu) >> shift);
+                y[b] = (rounded(v + delta[n % C % N][n / C % 4], max) & 0xffffu) << shift;
+            }
+            r.w[i] = y[0] | y[1] << 16;
+        }
+    }
+    return r;
+}
+
+// Four columns of changes: 2i - 1 .. 2i + 2, by the rules of the edges.
+template <int N>
+struct Columns {
+    f32 v[N][4];
+};
+template <int N>
+__device__ __forceinline__ Columns<N> load_columns(const f32* row, i64 plane, i32 i, i32 n) {
+    Columns<N> r;
+    const i32 l = before(2 * i, n), z = after(2 * i + 1, n);
+    const bool two = 2 * i + 1 < n;
+#pragma unroll
+    for (int c = 0; c < N; c++) {
+        const f32* p = row + c * plane;
+        const float2 m = *(const float2*)(p + 2 * i);
+        r.v[c][0] = p[l];
+        r.v[c][1] = m.x;
+        r.v[c][2] = two ? m.y : m.x;
+        r.v[c][3] = p[z];
+    }
+    return r;
+}
+template <int N>
+__device__ __forceinline__ void across(const Columns<N>& v, f32 (&out)[N][4]) {
+#pragma unroll
+    for (int c = 0; c < N; c++) {
+        out[c][0] = even(v.v[c][0], v.v[c][1], v.v[c][2]);
+        out[c][1] = odd(v.v[c][1], v.v[c][2]);
+        out[c][2] = even(v.v[c][1], v.v[c][2], v.v[c][3]);
+        out[c][3] = odd(v.v[c][2], v.v[c][3]);
+    }
+}
+
+template <class S, int C, int N>
+__device__ __forceinline__ void render_row(const RenderArgs& a, i32 block, bool whole, i32 y, const f32 (&delta)[N][4]) {
+    const u8* src = (const u8*)a.src.ptr + (i64)blockIdx.z * a.src.frame + (i64)y * a.src.pitch;
+    u8* dst = (u8*)a.dst.ptr + (i64)blockIdx.z * a.dst.frame + (i64)y * a.dst.pitch;
+    const Words<S, C> x = load_pixels<S, C>(src, block, a.src.width, a.src.vec != 0);
+    store_pixels<S, C>(dst, block, a.src.width, a.dst.vec != 0, whole, add<S, C, N>(x, delta, a.max, a.src.shift));
+}
+
+// Rows of changes a thread enlarges.
+constexpr int WALK = 4;
+
+template <class S, int C, int N>
+__device__ __forceinline__ void render(const RenderArgs& a) {
+    const i32 block = (i32)(blockIdx.x * 32 + threadIdx.x), width = a.src.width, height = a.src.height;
+    const i32 first = (i32)(blockIdx.y * blockDim.y + threadIdx.y) * (a.mode == 1 ? WALK : a.rows);
+    // The lanes of a warp share their rows; all of them are at work where they exchange words.
+    const bool whole = 4 * ((i32)blockIdx.x * 32 + 32) <= width;
+    if (4 * block >= width) return;
+    const f32* change = (const f32*)a.change.ptr + (i64)blockIdx.z * a.change.frame;
+    const i32 n = a.change.width, m = a.change.height;
+    if (a.mode == 1) {
+        if (first >= m) return;
+        auto row = [&](i32 j) { return load_columns<N>(change + (i64)j * a.change.pitch, a.change.plane, block, n); };
+        Columns<N> p = row(before(first, m)), q = row(first);
+#pragma unroll
+        for (int w = 0; w < WALK; w++) {
+            const i32 j = first + w;
+            if (j >= m) break;
+            const Columns<N> r = row(after(j, m));
+            Columns<N> v;
+            f32 delta[N][4];
+#pragma unroll
+            for (int c = 0; c < N; c++) {
+#pragma unroll
+                for (int k = 0; k < 4; k++) v.v[c][k] = even(p.v[c][k], q.v[c][k], r.v[c][k]);
+            }
+            across<N>(v, delta);
+            render_row<S, C, N>(a, block, whole, 2 * j, delta);
+            if (2 * j + 1 < height) {
+#pragma unroll
+                for (int c = 0; c < N; c++) {
+#pragma unroll
+                    for (int k = 0; k < 4; k++) v.v[c][k] = odd(q.v[c][k], r.v[c][k]);
+                }
+                across<N>(v, delta);
+                render_row<S, C, N>(a, block, whole, 2 * j + 1, delta);
+            }
+            p = q;
+            q = r;
+        }
+        return;
+    }
+    const i32 end = min(first + a.rows, height);
+    for (i32 y = first; y < end; y++) {
+        f32 delta[N][4];
+        const i32 j = a.mode == 2 ? y >> 1 : y;
+        const f32* q = change + (i64)j * a.change.pitch + 4 * block;
+        const f32* p = change + (i64)before(j, m) * a.change.pitch + 4 * block;
+        const f32* r = change + (i64)after(j, m) * a.change.pitch + 4 * block;
+#pragma unroll
+        for (int c = 0; c < N; c++) {
+            const i64 at = c * a.change.plane;
+            const float4 vq = *(const float4*)(q + at);
+            if (a.mode == 2) {
+                const float4 vr = *(const float4*)(r + at);
+                if (y & 1) {
+                    delta[c][0] = odd(vq.x, vr.x);
+                    delta[c][1] = odd(vq.y, vr.y);
+                    delta[c][2] = odd(vq.z, vr.z);
+                    delta[c][3] = odd(vq.w, vr.w);
+                } else {
+                    const float4 vp = *(const float4*)(p + at);
+                    delta[c][0] = even(vp.x, vq.x, vr.x);
+                    delta[c][1] = even(vp.y, vq.y, vr.y);
+                    delta[c][2] = even(vp.z, vq.z, vr.z);
+                    delta[c][3] = even(vp.w, vq.w, vr.w);
+                }
+            } else {
+                delta[c][0] = vq.x;
+                delta[c][1] = vq.y;
+                delta[c][2] = vq.z;
+                delta[c][3] = vq.w;
+            }
+        }
+        render_row<S, C, N>(a, block, whole, y, delta);
+    }
+}
+
+template <int N>
+__device__ __forceinline__ void bilinear_row(const f32* row, i64 plane, const BilinearTap (&tap)[4], bool wide,
+                                             f32 (&out)[N][4]) {
+#pragma unroll
+    for (int c = 0; c < N; c++) {
+        const f32* p = row + c * plane;
+#pragma unroll
+        for (int k = 0; k < 4; k++) out[c][k] = wide ? tap[k].a * p[tap[k].i] + tap[k].b * p[tap[k].j] : p[tap[k].i];
+    }
+}
+
+template <class S, int C, int N>
+__device__ __forceinline__ void bilinear(const RenderArgs& a) {
+    const i32 block = (i32)(blockIdx.x * 32 + threadIdx.x), width = a.src.width, height = a.src.height;
+    const i32 first = (i32)(blockIdx.y * blockDim.y + threadIdx.y) * a.rows;
+    const bool whole = 4 * ((i32)blockIdx.x * 32 + 32) <= width;
+    if (4 * block >= width) return;
+    const f32* change = (const f32*)a.change.ptr + (i64)blockIdx.z * a.change.frame;
+    // An axis that is not enlarged is not interpolated: without taps.
+    const bool wide = a.across != 0, high = a.down != 0;
+    BilinearTap tap[4];
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+        const i32 x = min(4 * block + k, width - 1);
+        if (wide) {
+            tap[k] = ((const BilinearTap*)a.across)[x];
+        } else {
+            tap[k].i = x;
+            tap[k].j = x;
+            tap[k].a = 1.0f;
+            tap[k].b = 0.0f;
+        }
+    }
+    const i32 end = min(first + a.rows, height);
+    i32 have_i = -1, have_j = -1;
+    f32 p[N][4], q[N][4];
+    for (i32 y = first; y < end; y++) {
+        f32 delta[N][4];
+        if (high) {
+            const BilinearTap t = ((const BilinearTap*)a.down)[y];
+            if (t.i != have_i) {
+                bilinear_row<N>(change + (i64)t.i * a.change.pitch, a.change.plane, tap, wide, p);
+                have_i = t.i;
+            }
+            if (t.j != have_j) {
+                bilinear_row<N>(change + (i64)t.j * a.change.pitch, a.change.plane, tap, wide, q);
+                have_j = t.j;
+            }
+#pragma unroll
+            for (int c = 0; c < N; c++) {
+#pragma unroll
+                for (int k = 0; k < 4; k++) delta[c][k] = t.a * p[c][k] + t.b * q[c][k];
+            }
+        } else {
+            bilinear_row<N>(change + (i64)y * a.change.pitch, a.change.plane, tap, wide, delta);
+        }
+        render_row<S, C, N>(a, block, whole, y, delta);
+    }
+}
+
+}  // namespace magnify
+
+#define RENDER(name, S, C, N)                                                                                       \
+    extern "C" __global__ void __launch_bounds__(128) magnify_render_##name(magnify::RenderArgs a) {                \
+        magnify::render<S, C, N>(a);                                                                                \
+    }                                                                                                               \
+    JND_KERNEL(magnify_render_##name)                                                                               \
+    extern "C" __global__ void __launch_bounds__(128) magnify_bilinear_##name(magnify::RenderArgs a) {              \
+        magnify::bilinear<S, C, N>(a);                                                                              \
+    }                                                                                                               \
+    JND_KERNEL(magnify_bilinear_##name)
+RENDER(u8_c1, u8, 1, 1)
+RENDER(u8_c2, u8, 2, 2)
+RENDER(u8_c3, u8, 3, 3)
+RENDER(u8_luma, u8, 3, 1)
+RENDER(u16_c1, u16, 1, 1)
+RENDER(u16_c2, u16, 2, 2)
+RENDER(u16_c3, u16, 3, 3)
+RENDER(u16_luma, u16, 3, 1)

@@ -1,0 +1,532 @@
+// Filtering along time: two lags for the causal filters, projection on kept bins for the ideal one. Twin of temporal.rs.
+#include "magnify.cuh"
+
+namespace magnify {
+
+// Frames of a block of the ideal filter: so many are projected, or made, at one load of the projections.
+constexpr int PROJECT = 32;
+constexpr int SYNTHESISE = 16;
+
+struct CausalArgs {
+    // The level; `step` is the distance of a channel's pixels in elements, and the planes may be channels of one row.
+    Planes in;
+    // Changes of the next coarser level, enlarged and added; ptr 0 for none.
+    Planes up;
+    Planes out;
+    // States and the frame before, plane after plane without gaps.
+    u64 slow;
+    u64 fast;
+    u64 last;
+    f64 p_slow;
+    f64 p_fast;
+    f64 c_slow;
+    f64 c_fast;
+    i32 frames;
+    // Index of the first frame, modulo 32.
+    i32 index;
+    // 0 goes on; 1 starts with the first frame as its own past, 2 with black.
+    i32 start;
+    i32 shift;
+    // Where R, G and B are, and the matrix, for the kernels that mix.
+    i32 order[3];
+    f32 mix[9];
+    // Pairs of values begin at multiples of their size.
+    i32 vec;
+    i32 pad;
+};
+
+__device__ __forceinline__ i32 value(u8 v, i32 shift) { return (i32)v; }
+__device__ __forceinline__ i32 value(u16 v, i32 shift) { return (i32)((u32)v >> shift); }
+__device__ __forceinline__ i32 value(u32 v, i32 shift) { return (i32)v; }
+__device__ __forceinline__ f32 value(f32 v, i32 shift) { return v; }
+
+template <class T>
+struct Value {
+    using Type = i32;
+};
+template <>
+struct Value<f32> {
+    using Type = f32;
+};
+
+template <class P, class V>
+__device__ __forceinline__ f32 causal_step(V x, V& last, P& slow, P& fast, const P (&k)[4]) {
+    const P dx = (P)(x - last);
+    last = x;
+    slow = k[0] * slow + dx;
+    fast = k[1] * fast + dx;
+    return (f32)(k[2] * slow - k[3] * fast);
+}
+
+template <class P>
+__device__ __forceinline__ P flushed(P s) {
+    // 2^-64
+    return (s < (P)0 ? -s : s) < (P)5.421010862427522e-20 ? (P)0 : s;
+}
+
+// Two neighbouring values of a row as loaded: those of 8 and 16 bits in one register.
+template <class T>
+struct RawPair {
+    u32 v;
+};
+template <>
+struct RawPair<u32> {
+    u32 a, b;
+};
+template <>
+struct RawPair<f32> {
+    f32 a, b;
+};
+__device__ __forceinline__ RawPair<u8> load_pair(const u8* p, i32 other, bool vec) {
+    return RawPair<u8>{vec ? (u32)(*(const u16*)p & 0xff) | (u32)(*(const u16*)p >> 8) << 16 : (u32)p[0] | (u32)p[other] << 16};
+}
+__device__ __forceinline__ RawPair<u16> load_pair(const u16* p, i32 other, bool vec) {
+    return RawPair<u16>{vec ? *(const u32*)p : (u32)p[0] | (u32)p[other] << 16};
+}
+__device__ __forceinline__ RawPair<u32> load_pair(const u32* p, i32 other, bool vec) { return RawPair<u32>{p[0], p[other]}; }
+__device__ __forceinline__ RawPair<f32> load_pair(const f32* p, i32 other, bool vec) { return RawPair<f32>{p[0], p[other]}; }
+template <class T>
+__device__ __forceinline__ i32 first(const RawPair<T>& r, i32 shift) { return (i32)((r.v & 0xffffu) >> shift); }
+template <class T>
+__device__ __forceinline__ i32 second(const RawPair<T>& r, i32 shift) { return (i32)(r.v >> 16 >> shift); }
+__device__ __forceinline__ i32 first(const RawPair<u32>& r, i32) { return (i32)r.a; }
+__device__ __forceinline__ i32 second(const RawPair<u32>& r, i32) { return (i32)r.b; }
+__device__ __forceinline__ f32 first(const RawPair<f32>& r, i32) { return r.a; }
+__device__ __forceinline__ f32 second(const RawPair<f32>& r, i32) { return r.b; }
+
+// Threads of a channel in a block of the mixing kernels.
+constexpr int MIXED = 64;
+
+// Four values (two by two pixels) of a channel a thread, through all frames of the chunk: the enlarged change of the
+// coarser level is shared by the four. With MIX the three channels of a pixel are three threads of the block, which
+// exchange their changes through shared memory.
+template <class T, class P, bool MIX, int AHEAD>
+__device__ __forceinline__ void causal(const CausalArgs& a) {
+    using V = typename Value<T>::Type;
+    const i32 width = a.in.width, height = a.in.height;
+    const i32 i = (i32)(blockIdx.x * blockDim.x + threadIdx.x), j = (i32)(blockIdx.y * blockDim.y + threadIdx.y);
+    const i32 plane = MIX ? (i32)threadIdx.z : (i32)blockIdx.z;
+    const bool inside = 2 * i < width && 2 * j < height;
+    if (!MIX && !inside) return;
+    // A thread of the mixing kernels that has no pixels stays for the barriers, and works on the last ones unheard.
+    const i32 x = min(2 * i, (width - 1) & ~1), y = min(2 * j, (height - 1) & ~1);
+    const bool two = x + 1 < width, below = y + 1 < height;
+    const P k[4] = {(P)a.p_slow, (P)a.p_fast, (P)a.c_slow, (P)a.c_fast};
+    const i64 cell = ((i64)plane * height + y) * width + x;
+    const i32 cells[4] = {0, two ? 1 : 0, below ? width : 0, (below ? width : 0) + (two ? 1 : 0)};
+    V last[4];
+    P slow[4], fast[4];
+#pragma unroll
+    for (int e = 0; e < 4; e++) {
+        last[e] = a.start ? (V)0 : ((const V*)a.last)[cell + cells[e]];
+        slow[e] = a.start ? (P)0 : ((const P*)a.slow)[cell + cells[e]];
+        fast[e] = a.start ? (P)0 : ((const P*)a.fast)[cell + cells[e]];
+    }
+    const i32 step = a.in.step, other = two ? step : 0;
+    const T* in = (const T*)a.in.ptr + plane * a.in.plane + (i64)y * a.in.pitch + (i64)x * step;
+    const i64 under = below ? a.in.pitch : 0;
+    f32* out = (f32*)a.out.ptr + plane * a.out.plane + (i64)y * a.out.pitch + x;
+    // Rows and columns of the coarser level.
+    const i32 n = a.up.width, m = a.up.height, pitch = a.up.pitch;
+    const f32* up = (const f32*)a.up.ptr + plane * a.up.plane + (i64)(y >> 1) * pitch + (x >> 1);
+    const i32 l = before(x >> 1, n) - (x >> 1), r = after(x >> 1, n) - (x >> 1);
+    const i32 over = (before(y >> 1, m) - (y >> 1)) * pitch, next = (after(y >> 1, m) - (y >> 1)) * pitch;
+    const bool vec = a.vec != 0 && two;
+    f32 weight[3];
+    if (MIX) {
+#pragma unroll
+        for (int q = 0; q < 3; q++) {
+            weight[q] = a.order[0] == plane ? a.mix[q] : a.order[1] == plane ? a.mix[3 + q] : a.mix[6 + q];
+        }
+    }
+    for (i32 t0 = 0; t0 < a.frames; t0 += AHEAD) {
+        RawPair<T> raw[AHEAD][2];
+#pragma unroll
+        for (int b = 0; b < AHEAD; b++) {
+            // The same frame again where the chunk ends: loaded, not used.
+            const T* p = in + (i64)min(t0 + b, a.frames - 1) * a.in.frame;
+            raw[b][0] = load_pair(p, other, vec);
+            raw[b][1] = load_pair(p + under, other, vec);
+        }
+        if (t0 == 0 && a.start == 1) {
+            last[0] = first(raw[0][0], a.shift);
+            last[1] = second(raw[0][0], a.shift);
+            last[2] = first(raw[0][1], a.shift);
+            last[3] = second(raw[0][1], a.shift);
+        }
+#pragma unroll
+        for (int b = 0; b < AHEAD; b++) {
+            const i32 t = t0 + b;
+            if (t >= a.frames) break;
+            f32 f[4];
+            f[0] = causal_step<P>(first(raw[b][0], a.shift), last[0], slow[0], fast[0], k);
+            f[1] = causal_step<P>(second(raw[b][0], a.shift), last[1], slow[1], fast[1], k);
+            f[2] = causal_step<P>(first(raw[b][1], a.shift), last[2], slow[2], fast[2], k);
+            f[3] = causal_step<P>(second(raw[b][1], a.shift), last[3], slow[3], fast[3], k);
+            if ((a.index + t) % 32 == 31) {
+#pragma unroll
+                for (int e = 0; e < 4; e++) {
+                    slow[e] = flushed(slow[e]);
+                    fast[e] = flushed(fast[e]);
+                }
+            }
+            if (a.up.ptr) {
+                const f32* u = up + (i64)t * a.up.frame;
+                f32 v[3][3];
+#pragma unroll
+                for (int c = 0; c < 3; c++) {
+                    const f32* q = u + (c == 0 ? l : c == 1 ? 0 : r);
+                    v[c][0] = q[over];
+                    v[c][1] = q[0];
+                    v[c][2] = q[next];
+                }
+                const f32 e0 = even(v[0][0], v[0][1], v[0][2]), e1 = even(v[1][0], v[1][1], v[1][2]),
+                          e2 = even(v[2][0], v[2][1], v[2][2]);
+                const f32 o0 = odd(v[0][1], v[0][2]), o1 = odd(v[1][1], v[1][2]), o2 = odd(v[2][1], v[2][2]);
+                f[0] = even(e0, e1, e2) + f[0];
+                f[1] = odd(e1, e2) + f[1];
+                f[2] = even(o0, o1, o2) + f[2];
+                f[3] = odd(o1, o2) + f[3];
+            }
+            if (MIX) {
+                __shared__ float4 changes[2][3][MIXED];
+                const i32 at = (i32)(threadIdx.y * blockDim.x + threadIdx.x);
+                // Two buffers in turn: whoever writes the next frame's is past the barrier of this one's.
+                changes[b & 1][plane][at] = make_float4(f[0], f[1], f[2], f[3]);
+                __syncthreads();
+                const float4 R = changes[b & 1][a.order[0]][at], G = changes[b & 1][a.order[1]][at],
+                             B = changes[b & 1][a.order[2]][at];
+                f[0] = (weight[0] * R.x + weight[1] * G.x) + weight[2] * B.x;
+                f[1] = (weight[0] * R.y + weight[1] * G.y) + weight[2] * B.y;
+                f[2] = (weight[0] * R.z + weight[1] * G.z) + weight[2] * B.z;
+                f[3] = (weight[0] * R.w + weight[1] * G.w) + weight[2] * B.w;
+            }
+            // Rows of changes have an even pitch: the second place exists, if only as padding.
+            f32* o = out + (i64)t * a.out.frame;
+            if (inside) {
+                *(float2*)o = make_float2(f[0], f[1]);
+                if (below) *(float2*)(o + a.out.pitch) = make_float2(f[2], f[3]);
+            }
+        }
+    }
+    if (!inside) return;
+#pragma unroll
+    for (int e = 0; e < 4; e++) {
+        if ((e & 1 && !two) || (e & 2 && !below)) continue;
+        ((V*)a.last)[cell + cells[e]] = last[e];
+        ((P*)a.slow)[cell + cells[e]] = slow[e];
+        ((P*)a.fast)[cell + cells[e]] = fast[e];
+    }
+}
+
+// One value a thread: for the levels that have too few to go round.
+template <class P, int AHEAD>
+__device__ __forceinline__ void causal_small(const CausalArgs& a) {
+    const i32 width = a.in.width, height = a.in.height;
+    const i32 x = (i32)(blockIdx.x * blockDim.x + threadIdx.x), y = (i32)(blockIdx.y * blockDim.y + threadIdx.y);
+    const i32 plane = (i32)blockIdx.z;
+    if (x >= width || y >= height) return;
+    const P k[4] = {(P)a.p_slow, (P)a.p_fast, (P)a.c_slow, (P)a.c_fast};
+    const i64 cell = ((i64)plane * height + y) * width + x;
+    f32 last = a.start ? 0.0f : ((const f32*)a.last)[cell];
+    P slow = a.start ? (P)0 : ((const P*)a.slow)[cell], fast = a.start ? (P)0 : ((const P*)a.fast)[cell];
+    const f32* in = (const f32*)a.in.ptr + plane * a.in.plane + (i64)y * a.in.pitch + x;
+    f32* out = (f32*)a.out.ptr + plane * a.out.plane + (i64)y * a.out.pitch + x;
+    const f32* up = (const f32*)a.up.ptr + plane * a.up.plane;
+    if (a.start == 1) last = in[0];
+    for (i32 t0 = 0; t0 < a.frames; t0 += AHEAD) {
+        f32 raw[AHEAD], e[AHEAD];
+#pragma unroll
+        for (int b = 0; b < AHEAD; b++) {
+            const i64 t = min(t0 + b, a.frames - 1);
+            raw[b] = in[t * a.in.frame];
+            e[b] = 0.0f;
+            if (a.up.ptr) {
+                const Pair p = enlarged(up + t * a.up.frame, a.up.pitch, a.up.width, a.up.height, x >> 1, y);
+                e[b] = x & 1 ? p.b : p.a;
+            }
+        }
+#pragma unroll
+        for (int b = 0; b < AHEAD; b++) {
+            const i32 t = t0 + b;
+            if (t >= a.frames) break;
+            const f32 f = causal_step<P>(raw[b], last, slow, fast, k);
+            if ((a.index + t) % 32 == 31) {
+                slow = flushed(slow);
+                fast = flushed(fast);
+            }
+            out[(i64)t * a.out.frame] = a.up.ptr ? e[b] + f : f;
+        }
+    }
+    ((f32*)a.last)[cell] = last;
+    ((P*)a.slow)[cell] = slow;
+    ((P*)a.fast)[cell] = fast;
+}
+
+struct TableArgs {
+    // cos and sin of all T angles, in f64.
+    u64 cos;
+    u64 sin;
+    u64 bins;
+    // A pair (cos, sin) for each bin and frame, bin after bin.
+    u64 out;
+    i64 length;
+    i64 first;
+    i32 bin_count;
+    i32 frames;
+    // Frames of a bin's row of pairs; those beyond `frames` are zero.
+    i32 row;
+    i32 pad;
+};
+
+template <class P, class P2>
+__device__ __forceinline__ void tables(const TableArgs& a) {
+    const i32 n = (i32)(blockIdx.x * blockDim.x + threadIdx.x);
+    if (n >= a.bin_count * a.row) return;
+    const i32 k = n / a.row, t = n % a.row;
+    P2 pair;
+    pair.x = (P)0;
+    pair.y = (P)0;
+    if (t < a.frames) {
+        // Both factors are below T, an array's length: the product fits for every T below 2^32.
+        const u64 j = (u64)((const i64*)a.bins)[k] * (u64)(a.first + t) % (u64)a.length;
+        pair.x = (P)((const f64*)a.cos)[j];
+        pair.y = (P)((const f64*)a.sin)[j];
+    }
+    ((P2*)a.out)[n] = pair;
+}
+
+struct ProjectArgs {
+    Planes in;
+    // The first frame, and the projections: for each bin, plane after plane without gaps; sines after all cosines.
+    u64 first;
+    u64 c;
+    u64 s;
+    u64 pairs;
+    i64 cells;
+    i32 bins;
+    i32 frames;
+    i32 shift;
+    // The chunk begins with the clip's first frame.
+    i32 start;
+};
+
+// Two pairs (cos, sin) at a load.
+template <class P>
+struct TwoPairs {
+    P x0, y0, x1, y1;
+};
+__device__ __forceinline__ TwoPairs<f32> two_pairs(const f32* p) {
+    const float4 v = __ldg((const float4*)p);
+    return TwoPairs<f32>{v.x, v.y, v.z, v.w};
+}
+__device__ __forceinline__ TwoPairs<f64> two_pairs(const f64* p) {
+    const double2 a = __ldg((const double2*)p), b = __ldg((const double2*)p + 1);
+    return TwoPairs<f64>{a.x, a.y, b.x, b.y};
+}
+
+// N neighbouring values a thread: they share the loads of the tables.
+template <class T, class P, int N>
+__device__ __forceinline__ void project(const ProjectArgs& a) {
+    using V = typename Value<T>::Type;
+    const i32 x = N * (i32)(blockIdx.x * blockDim.x + threadIdx.x), y = (i32)(blockIdx.y * blockDim.y + threadIdx.y);
+    const i32 plane = (i32)blockIdx.z;
+    if (x >= a.in.width || y >= a.in.height) return;
+    const i64 at = ((i64)plane * a.in.height + y) * a.in.width + x;
+    const T* in = (const T*)a.in.ptr + plane * a.in.plane + (i64)y * a.in.pitch + (i64)x * a.in.step;
+    // Beyond the right edge the last value again: computed, not kept.
+    const i32 more = N == 2 && x + 1 < a.in.width ? 1 : 0;
+    V first[N];
+#pragma unroll
+    for (int e = 0; e < N; e++) {
+        if (a.start) {
+            first[e] = value(in[(e ? more : 0) * a.in.step], a.shift);
+            ((V*)a.first)[at + (e ? more : 0)] = first[e];
+        } else {
+            first[e] = ((const V*)a.first)[at + (e ? more : 0)];
+        }
+    }
+    const i32 row = (a.frames + PROJECT - 1) / PROJECT * PROJECT;
+    for (i32 t0 = 0; t0 < a.frames; t0 += PROJECT) {
+        P d[N][PROJECT];
+#pragma unroll
+        for (int b = 0; b < PROJECT; b++) {
+#pragma unroll
+            for (int e = 0; e < N; e++) {
+                const T* p = in + (i64)(t0 + b) * a.in.frame + (e ? more : 0) * a.in.step;
+                d[e][b] = t0 + b < a.frames ? (P)(value(*p, a.shift) - first[e]) : (P)0;
+            }
+        }
+        const bool fresh = a.start && t0 == 0;
+        P c[N], s[N];
+#pragma unroll
+        for (int e = 0; e < N; e++) {
+            c[e] = fresh ? (P)0 : ((const P*)a.c)[at + (e ? more : 0)];
+            s[e] = fresh ? (P)0 : ((const P*)a.s)[at + (e ? more : 0)];
+        }
+        for (i32 k = 0; k < a.bins; k++) {
+            // The next bin's sums are on their way meanwhile.
+            P nc[N], ns[N];
+            const i64 here = (i64)k * a.cells + at, next = k + 1 < a.bins ? here + a.cells : here;
+#pragma unroll
+            for (int e = 0; e < N; e++) {
+                nc[e] = fresh ? (P)0 : ((const P*)a.c)[next + (e ? more : 0)];
+                ns[e] = fresh ? (P)0 : ((const P*)a.s)[next + (e ? more : 0)];
+            }
+            const P* pair = (const P*)a.pairs + 2 * ((i64)k * row + t0);
+#pragma unroll
+            for (int b = 0; b < PROJECT; b += 2) {
+                // Frames beyond the end add zero, which changes no sum: none is ever -0.
+                const TwoPairs<P> w = two_pairs(pair + 2 * b);
+#pragma unroll
+                for (int e = 0; e < N; e++) {
+                    c[e] = c[e] + d[e][b] * w.x0;
+                    s[e] = s[e] + d[e][b] * w.y0;
+                    c[e] = c[e] + d[e][b + 1] * w.x1;
+                    s[e] = s[e] + d[e][b + 1] * w.y1;
+                }
+            }
+#pragma unroll
+            for (int e = 0; e < N; e++) {
+                if (e == 0 || more) {
+                    ((P*)a.c)[here + e] = c[e];
+                    ((P*)a.s)[here + e] = s[e];
+                }
+                c[e] = nc[e];
+                s[e] = ns[e];
+            }
+        }
+    }
+}
+
+struct SynthesiseArgs {
+    Planes up;
+    Planes out;
+    u64 c;
+    u64 s;
+    u64 pairs;
+    i64 cells;
+    i32 bins;
+    i32 frames;
+    i32 row;
+    i32 count;
+};
+
+template <class P>
+__device__ __forceinline__ void synthesise(const SynthesiseArgs& a) {
+    const i32 i = (i32)(blockIdx.x * blockDim.x + threadIdx.x), y = (i32)(blockIdx.y * blockDim.y + threadIdx.y);
+    const i32 plane = (i32)blockIdx.z % a.count, t0 = (i32)blockIdx.z / a.count * SYNTHESISE;
+    const i32 x = 2 * i;
+    if (x >= a.out.width || y >= a.out.height) return;
+    const i64 at = ((i64)plane * a.out.height + y) * a.out.width + x;
+    const i32 more = x + 1 < a.out.width ? 1 : 0;
+    P f[2][SYNTHESISE];
+#pragma unroll
+    for (int b = 0; b < SYNTHESISE; b++) {
+        f[0][b] = (P)0;
+        f[1][b] = (P)0;
+    }
+    const P* pc = (const P*)a.c + at;
+    const P* ps = (const P*)a.s + at;
+    P c0 = pc[0], c1 = pc[more], s0 = ps[0], s1 = ps[more];
+    for (i32 k = 0; k < a.bins; k++) {
+        const i64 next = k + 1 < a.bins ? a.cells : 0;
+        pc += next;
+        ps += next;
+        const P n0 = pc[0], n1 = pc[more], m0 = ps[0], m1 = ps[more];
+        const P* pair = (const P*)a.pairs + 2 * ((i64)k * a.row + t0);
+#pragma unroll
+        for (int b = 0; b < SYNTHESISE; b += 2) {
+            const TwoPairs<P> w = two_pairs(pair + 2 * b);
+            f[0][b] = (f[0][b] + c0 * w.x0) + s0 * w.y0;
+            f[1][b] = (f[1][b] + c1 * w.x0) + s1 * w.y0;
+            f[0][b + 1] = (f[0][b + 1] + c0 * w.x1) + s0 * w.y1;
+            f[1][b + 1] = (f[1][b + 1] + c1 * w.x1) + s1 * w.y1;
+        }
+        c0 = n0;
+        c1 = n1;
+        s0 = m0;
+        s1 = m1;
+    }
+    f32* out = (f32*)a.out.ptr + plane * a.out.plane + (i64)y * a.out.pitch + x;
+#pragma unroll
+    for (int b = 0; b < SYNTHESISE; b++) {
+        const i32 t = t0 + b;
+        if (t < a.frames) {
+            f32 r0 = (f32)f[0][b], r1 = (f32)f[1][b];
+            if (a.up.ptr) {
+                const f32* u = (const f32*)a.up.ptr + (i64)t * a.up.frame + plane * a.up.plane;
+                const Pair e = enlarged(u, a.up.pitch, a.up.width, a.up.height, i, y);
+                r0 = e.a + r0;
+                r1 = e.b + r1;
+            }
+            *(float2*)(out + (i64)t * a.out.frame) = make_float2(r0, r1);
+        }
+    }
+}
+
+template <class P>
+__device__ __forceinline__ void multiply(P* v, i64 n, f64 by) {
+    const i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) v[i] = v[i] * (P)by;
+}
+
+}  // namespace magnify
+
+#define CAUSAL(T, P)                                                                                             \
+    extern "C" __global__ void __launch_bounds__(128) magnify_causal_##T##_##P(magnify::CausalArgs a) {          \
+        magnify::causal<T, P, false, 4>(a);                                                                      \
+    }                                                                                                            \
+    JND_KERNEL_FLAT(magnify_causal_##T##_##P)
+CAUSAL(u8, f32)
+CAUSAL(u8, f64)
+CAUSAL(u16, f32)
+CAUSAL(u16, f64)
+CAUSAL(u32, f32)
+CAUSAL(u32, f64)
+
+#define CAUSAL_MIX(T, P)                                                                                         \
+    extern "C" __global__ void __launch_bounds__(192) magnify_causal_mix_##T##_##P(magnify::CausalArgs a) {      \
+        magnify::causal<T, P, true, 4>(a);                                                                       \
+    }                                                                                                            \
+    JND_KERNEL(magnify_causal_mix_##T##_##P)
+CAUSAL_MIX(u16, f32)
+CAUSAL_MIX(u32, f32)
+
+#define CAUSAL_SMALL(P)                                                                                          \
+    extern "C" __global__ void __launch_bounds__(128) magnify_causal_f32_##P(magnify::CausalArgs a) {            \
+        magnify::causal_small<P, 8>(a);                                                                          \
+    }                                                                                                            \
+    JND_KERNEL_FLAT(magnify_causal_f32_##P)
+CAUSAL_SMALL(f32)
+CAUSAL_SMALL(f64)
+
+#define PROJECT_KERNEL(T, P, N)                                                                                  \
+    extern "C" __global__ void __launch_bounds__(128) magnify_project_##T##_##P(magnify::ProjectArgs a) {        \
+        magnify::project<T, P, N>(a);                                                                            \
+    }                                                                                                            \
+    JND_KERNEL_FLAT(magnify_project_##T##_##P)
+PROJECT_KERNEL(u8, f32, 2)
+PROJECT_KERNEL(u8, f64, 1)
+PROJECT_KERNEL(u16, f32, 2)
+PROJECT_KERNEL(u16, f64, 1)
+PROJECT_KERNEL(u32, f32, 2)
+PROJECT_KERNEL(u32, f64, 1)
+PROJECT_KERNEL(f32, f32, 2)
+PROJECT_KERNEL(f32, f64, 1)
+
+#define IDEAL(P, P2)                                                                                             \
+    extern "C" __global__ void __launch_bounds__(128) magnify_tables_##P(magnify::TableArgs a) {                 \
+        magnify::tables<P, P2>(a);                                                                               \
+    }                                                                                                            \
+    JND_KERNEL_FLAT(magnify_tables_##P)                                                                          \
+    extern "C" __global__ void __launch_bounds__(128) magnify_synthesise_##P(magnify::SynthesiseArgs a) {        \
+        magnify::synthesise<P>(a);                                                                               \
+    }                                                                                                            \
+    JND_KERNEL_FLAT(magnify_synthesise_##P)                                                                      \
+    extern "C" __global__ void __launch_bounds__(256) magnify_multiply_##P(P* v, i64 n, f64 by) {                \
+        magnify::multiply<P>(v, n, by);                                                                          \
+    }                                                                                                            \
+    JND_KERNEL_FLAT(magnify_multiply_##P)
+IDEAL(f32, float2)
+IDEAL(f64, double2)
