@@ -128,8 +128,12 @@ fn take_row<S: Pixel>(
     let copy = |out: &mut [S]| {
         let n = out.len() / chain.planes.len();
         for (p, out) in chain.planes.iter().zip(out.chunks_exact_mut(n)) {
-            for (o, x) in out.iter_mut().zip(frame[*p].row(y)) {
-                *o = S::truncate(Into::<u32>::into(*x) >> clip.shift);
+            if clip.shift == 0 {
+                out.copy_from_slice(frame[*p].row(y));
+            } else {
+                for (o, x) in out.iter_mut().zip(frame[*p].row(y)) {
+                    *o = S::truncate(Into::<u32>::into(*x) >> clip.shift);
+                }
             }
         }
     };

@@ -1,6 +1,8 @@
 //! Enlarging changes: level by level with the taps `1 6 1` and `4 4` per axis (the gain of 8 per axis stays in), or
 //! at once, bilinearly. Vertical first in the pyramid, horizontal first for bilinear.
 
+use jnd_video::simd;
+
 /// Row `2j` between the rows above, at and below.
 #[inline(always)]
 fn even_body(a: &[f32], b: &[f32], c: &[f32], out: &mut [f32]) {
@@ -22,7 +24,7 @@ fn odd_body(b: &[f32], c: &[f32], out: &mut [f32]) {
 }
 
 #[inline(always)]
-fn wider<const C: usize>(v: &[f32], n: usize, m: usize, out: &mut [f32]) {
+fn wider<const C: usize>(v: &[f32], n: usize, m: usize, done: usize, out: &mut [f32]) {
     let (v, out) = (&v[..n * C], &mut out[..m * C]);
     let at = |j: usize, c: usize| v[j.min(n - 1) * C + c];
     let edge = |j: usize, out: &mut [f32]| {
@@ -35,11 +37,11 @@ fn wider<const C: usize>(v: &[f32], n: usize, m: usize, out: &mut [f32]) {
         }
     };
     edge(0, out);
-    if n > 2 {
+    if n > done + 1 {
         // Pixels 1..n-1 have both neighbours, and both of their outputs exist.
-        let inner = &mut out[2 * C..2 * (n - 1) * C];
-        let k = (n - 2) * C;
-        let (a, b, d) = (&v[..k], &v[C..C + k], &v[2 * C..2 * C + k]);
+        let inner = &mut out[2 * done * C..2 * (n - 1) * C];
+        let (k, at) = ((n - 1 - done) * C, (done - 1) * C);
+        let (a, b, d) = (&v[at..at + k], &v[at + C..at + C + k], &v[at + 2 * C..at + 2 * C + k]);
         for (((o, a), b), d) in
             inner.chunks_exact_mut(2 * C).zip(a.chunks_exact(C)).zip(b.chunks_exact(C)).zip(d.chunks_exact(C))
         {
@@ -55,11 +57,11 @@ fn wider<const C: usize>(v: &[f32], n: usize, m: usize, out: &mut [f32]) {
 }
 
 #[inline(always)]
-fn horizontal_body(v: &[f32], n: usize, m: usize, channels: usize, out: &mut [f32]) {
+fn horizontal_body(v: &[f32], n: usize, m: usize, channels: usize, done: usize, out: &mut [f32]) {
     match channels {
-        1 => wider::<1>(v, n, m, out),
-        2 => wider::<2>(v, n, m, out),
-        _ => wider::<3>(v, n, m, out),
+        1 => wider::<1>(v, n, m, done, out),
+        2 => wider::<2>(v, n, m, done, out),
+        _ => wider::<3>(v, n, m, done, out),
     }
 }
 
@@ -72,8 +74,36 @@ jnd_video::dispatch! {
     pub(crate) fn odd(b: &[f32], c: &[f32], out: &mut [f32]) = odd_body;
 }
 jnd_video::dispatch! {
-    /// A row of `n` pixels enlarged to `m`, which is `2n` or `2n - 1`.
-    pub(crate) fn horizontal(v: &[f32], n: usize, m: usize, channels: usize, out: &mut [f32]) = horizontal_body;
+    fn horizontal_rest(v: &[f32], n: usize, m: usize, channels: usize, done: usize, out: &mut [f32]) =
+        horizontal_body;
+}
+
+/// A row of `n` pixels enlarged to `m`, which is `2n` or `2n - 1`.
+pub(crate) fn horizontal(
+    level: simd::Level,
+    v: &[f32],
+    n: usize,
+    m: usize,
+    channels: usize,
+    out: &mut [f32],
+) {
+    // Pixels 1 to `done` exist.
+    #[allow(unused_mut, reason = "only some targets have vector code of their own")]
+    let mut done = 1;
+    #[cfg(target_arch = "x86_64")]
+    if level.isa() >= simd::Isa::Avx512 {
+        use crate::render::x86::{Row, enlarged};
+        let row = Row { delta: v, n, x: &[][..], shift: 0, max: 0.0 };
+        // SAFETY: the level proves that the instructions exist.
+        done = unsafe {
+            match channels {
+                1 => enlarged::<f32, 1, false>(row, out),
+                2 => enlarged::<f32, 2, false>(row, out),
+                _ => enlarged::<f32, 3, false>(row, out),
+            }
+        };
+    }
+    horizontal_rest(level, v, n, m, channels, done, out);
 }
 
 /// The two neighbours of an output sample of a bilinear enlargement, and their weights.
@@ -122,6 +152,40 @@ pub(crate) fn bilinear_horizontal(v: &[f32], taps: &[Tap], channels: usize, out:
     for (t, o) in taps.iter().zip(out.chunks_exact_mut(channels)) {
         for (c, o) in o.iter_mut().enumerate() {
             *o = t.a * v[t.i * channels + c] + t.b * v[t.j * channels + c];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_the_same_at_every_level() {
+        for m in 1..200usize {
+            let n = m.div_ceil(2);
+            for c in 1..=3 {
+                let v: Vec<f32> = (0..n * c).map(|i| ((i * i * 7919) % 1009) as f32 / 7.0).collect();
+                let at = |j: isize, i: usize| {
+                    let j = if j < 0 { 1.min(n - 1) } else { (j as usize).min(n - 1) };
+                    v[j * c + i]
+                };
+                let want: Vec<f32> = (0..m * c)
+                    .map(|o| {
+                        let (j, i) = ((o / c / 2) as isize, o % c);
+                        if (o / c) % 2 == 0 {
+                            (at(j - 1, i) + at(j + 1, i)) + 6.0 * at(j, i)
+                        } else {
+                            4.0 * (at(j, i) + at(j + 1, i))
+                        }
+                    })
+                    .collect();
+                for level in simd::Level::available() {
+                    let mut out = vec![0.0; m * c];
+                    horizontal(level, &v, n, m, c, &mut out);
+                    assert_eq!(out, want, "{level} {m} {c}");
+                }
+            }
         }
     }
 }

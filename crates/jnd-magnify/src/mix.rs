@@ -1,5 +1,10 @@
 //! RGB: mixing to luma on the way down, and of the changes on the way up.
 
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+use jnd_video::simd;
+
 use crate::pixel::Value;
 
 /// Luma of a row of pixels, `(yr R + yg G) + yb B`; `at` gives the first element of each channel and `step` the
@@ -51,6 +56,53 @@ jnd_video::dispatch! {
     pub(crate) fn luma<T: Value>(x: &[T], at: [usize; 3], step: usize, y: [f32; 3], out: &mut [f32]) = luma_body;
 }
 jnd_video::dispatch! {
-    /// Multiplies the three channels of a row by a matrix, in place.
-    pub(crate) fn matrix(x: &mut [f32], order: [usize; 3], interleaved: bool, a: [[f32; 3]; 3]) = matrix_body;
+    fn matrix_rest(x: &mut [f32], order: [usize; 3], interleaved: bool, a: [[f32; 3]; 3]) = matrix_body;
+}
+
+/// Multiplies the three channels of a row by a matrix, in place.
+pub(crate) fn matrix(
+    level: simd::Level,
+    x: &mut [f32],
+    order: [usize; 3],
+    interleaved: bool,
+    a: [[f32; 3]; 3],
+) {
+    #[allow(unused_mut, reason = "only some targets have vector code of their own")]
+    let mut done = 0;
+    #[cfg(target_arch = "x86_64")]
+    if interleaved && level.isa() >= simd::Isa::Avx512 {
+        // SAFETY: the level proves that the instructions exist.
+        done = unsafe { x86::matrix(x, order, a) };
+    }
+    matrix_rest(level, &mut x[done..], order, interleaved, a);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_the_same_at_every_level() {
+        let a = [[0.5, 0.25, 0.125], [3.0, -1.0, 0.7], [0.1, 0.2, -0.3]];
+        for n in 1..70 {
+            for order in [[0, 1, 2], [2, 1, 0], [2, 0, 1]] {
+                for interleaved in [true, false] {
+                    let x: Vec<f32> = (0..3 * n).map(|i| ((i * 7919) % 1009) as f32 / 7.0).collect();
+                    let at = |p: usize, c: usize| if interleaved { 3 * p + c } else { c * n + p };
+                    let mut want = vec![0.0; 3 * n];
+                    for p in 0..n {
+                        let [r, g, b] = order.map(|c| x[at(p, c)]);
+                        for (i, c) in order.into_iter().enumerate() {
+                            want[at(p, c)] = (a[i][0] * r + a[i][1] * g) + a[i][2] * b;
+                        }
+                    }
+                    for level in simd::Level::available() {
+                        let mut got = x.clone();
+                        matrix(level, &mut got, order, interleaved, a);
+                        assert_eq!(got, want, "{level} {n} {order:?} {interleaved}");
+                    }
+                }
+            }
+        }
+    }
 }

@@ -43,11 +43,11 @@ pub(crate) trait Int: Value {
 }
 
 macro_rules! int {
-    ($t:ty) => {
+    ($t:ty, |$x:ident, $shift:ident| $sample:expr) => {
         impl Int for $t {
             #[inline(always)]
-            fn sample<S: Pixel>(x: S, shift: u32) -> Self {
-                (Into::<u32>::into(x) >> shift) as $t
+            fn sample<S: Pixel>($x: S, $shift: u32) -> Self {
+                $sample
             }
             #[inline(always)]
             fn taps(a: Self, b: Self, c: Self, d: Self, e: Self) -> Self {
@@ -56,8 +56,9 @@ macro_rules! int {
         }
     };
 }
-int!(u16);
-int!(u32);
+// 8-bit samples are never packed high; a shift would make the compiler widen them to 32 bits.
+int!(u16, |x, _shift| Into::<u32>::into(x) as u16);
+int!(u32, |x, shift| Into::<u32>::into(x) >> shift);
 
 /// A stored value of a level.
 pub(crate) trait Value: Copy + Default + std::fmt::Debug + Send + Sync + 'static {

@@ -1,7 +1,7 @@
 //! Adding the change to the frame: the one place where anything is rounded to integers or clamped.
 
 #[cfg(target_arch = "x86_64")]
-mod x86;
+pub(crate) mod x86;
 
 use jnd_video::{Sample, simd};
 

@@ -5,13 +5,13 @@ use std::arch::x86_64::*;
 /// A row to enlarge and add. `delta` holds pixels of `C` channels; the frame's row has twice as many pixels, of `C`
 /// channels, or of three that all get the one change (`SPREAD`).
 #[derive(Clone, Copy)]
-pub(super) struct Row<'a, S> {
-    pub(super) delta: &'a [f32],
+pub(crate) struct Row<'a, S> {
+    pub(crate) delta: &'a [f32],
     /// Pixels of `delta`.
-    pub(super) n: usize,
-    pub(super) x: &'a [S],
-    pub(super) shift: u32,
-    pub(super) max: f32,
+    pub(crate) n: usize,
+    pub(crate) x: &'a [S],
+    pub(crate) shift: u32,
+    pub(crate) max: f32,
 }
 
 /// Which lanes of the even sums (0 to 15) and of the odd ones (16 to 31) 16 outputs are, from output `start` of a
@@ -60,7 +60,11 @@ fn sums(delta: &[f32], at: usize, c: usize) -> (__m512, __m512) {
 }
 
 /// Samples of one width: how 16 of them are read and written.
-pub(super) trait Lanes: Copy {
+pub(crate) trait Lanes: Copy {
+    /// Whether the frame's row holds `n` samples, or is not needed.
+    fn holds(x: &[Self], n: usize) -> bool {
+        x.len() >= n
+    }
     /// Adds 16 changes to the samples at `at`.
     ///
     /// # Safety
@@ -101,21 +105,45 @@ impl Lanes for u16 {
     }
 }
 
+/// Changes that are only enlarged, not added to anything.
+impl Lanes for f32 {
+    fn holds(_: &[Self], _: usize) -> bool {
+        true
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx2")]
+    unsafe fn add(_: &Row<'_, Self>, at: usize, delta: __m512, out: &mut [Self]) {
+        debug_assert!(at + 16 <= out.len());
+        // SAFETY: the caller's.
+        unsafe { _mm512_storeu_ps(out.as_mut_ptr().add(at), delta) };
+    }
+}
+
 /// Enlarges and adds pixels `2j` and `2j + 1` for j = 1 and up; the first j that is left to do.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx2")]
-pub(super) fn enlarged<S: Lanes, const C: usize, const SPREAD: bool>(
+pub(crate) fn enlarged<S: Lanes, const C: usize, const SPREAD: bool>(
     row: Row<'_, S>,
     out: &mut [S],
 ) -> usize {
     let Row { delta, n, x, .. } = row;
     let channels = if SPREAD { 3 } else { C };
     // The last pixel has no second neighbour, and its odd output may not exist.
-    assert!(delta.len() >= n * C && x.len() >= (2 * n - 1) * channels && out.len() >= (2 * n - 1) * channels);
+    assert!(
+        delta.len() >= n * C && S::holds(x, (2 * n - 1) * channels) && out.len() >= (2 * n - 1) * channels
+    );
     let mut j = 1;
+    // Blocks of `pixels` pixels, whose sums read `reach` values from the first on. The last one that fits begins at
+    // `last` and may do some pixels again.
+    let (pixels, reach) = if C == 3 { (8, 34) } else { (16 / C, 16 + C) };
+    let Some(last) = (n * C).checked_sub(reach).map(|room| (room / C).min(n.saturating_sub(pixels + 1)))
+    else {
+        return 1;
+    };
     // SAFETY (of the additions below): `j + pixels < n`, so that every output up to pixel `2 (j + pixels)` exists.
     if C == 3 {
-        // 8 pixels of 24 values give 48 outputs; the third set of sums reads 15 + 16 + 3 values from the first on.
-        while j * C + 34 <= n * C && j + 8 < n {
+        // 24 values give 48 outputs; the third set of sums begins 15 values on.
+        while j <= last {
             for (t, base, start) in [(0, 0, 0), (1, 6, 4), (2, 15, 2)] {
                 let (even, odd) = sums(delta, j * C + base, C);
                 let lanes = match start {
@@ -127,11 +155,11 @@ pub(super) fn enlarged<S: Lanes, const C: usize, const SPREAD: bool>(
                 // SAFETY: see above.
                 unsafe { S::add(&row, 2 * j * C + 16 * t, d, out) };
             }
-            j += 8;
+            j = if j < last { (j + pixels).min(last) } else { j + pixels };
         }
     } else {
         // 16 values give 32 outputs.
-        while j * C + C + 16 <= n * C && j + 16 / C < n {
+        while j <= last {
             let (even, odd) = sums(delta, j * C, C);
             let low = _mm512_permutex2var_ps(even, index(const { lanes(C, 0) }), odd);
             let high = _mm512_permutex2var_ps(even, index(const { lanes(C, 16) }), odd);
@@ -155,7 +183,7 @@ pub(super) fn enlarged<S: Lanes, const C: usize, const SPREAD: bool>(
                     S::add(&row, at + 16, high, out);
                 }
             }
-            j += 16 / C;
+            j = if j < last { (j + pixels).min(last) } else { j + pixels };
         }
     }
     j
@@ -172,7 +200,8 @@ pub(super) fn plain<S: Lanes>(row: Row<'_, S>, out: &mut [S]) -> usize {
             let d = _mm512_loadu_ps(row.delta.as_ptr().add(i));
             S::add(&row, i, d, out);
         }
-        i += 16;
+        // The last block may do some samples again.
+        i = if i + 16 < n && i + 32 > n { n - 16 } else { i + 16 };
     }
     i
 }

@@ -42,8 +42,12 @@ macro_rules! horizontal {
                 };
                 $sum
             };
+            // The last block that fits begins here; it may do some pixels again.
+            let Some(last) = (n * C).checked_sub(2 * C + registers * $w).map(|room| room / (2 * C)) else {
+                return 1;
+            };
             let mut i = 1;
-            while (2 * i - 2) * C + 4 * C + registers * $w <= n * C {
+            while i <= last {
                 let at = (2 * i - 2) * C;
                 let (s0, s1) = (sum(at), sum(at + $w));
                 let o = out.as_mut_ptr().wrapping_add(i * C);
@@ -57,7 +61,7 @@ macro_rules! horizontal {
                     // SAFETY: as above; half a register.
                     unsafe { $half };
                 }
-                i += pixels;
+                i = if i < last { (i + pixels).min(last) } else { i + pixels };
             }
             i
         }
