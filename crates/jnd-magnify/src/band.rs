@@ -9,7 +9,7 @@ use crate::pixel::{Pixel, mirror};
 use crate::plan::{Chain, Enlarge, Mix, Plan, Step, Stored};
 use crate::state::{LevelState, Moment, Rows, bytes, with_rows};
 use crate::temporal::Ideal;
-use crate::{mix, render, shrink};
+use crate::{mix, prefetch, render, shrink};
 
 /// What every part of the work knows of the clip.
 #[derive(Debug, Clone, Copy)]
@@ -75,13 +75,14 @@ pub(crate) struct Scratch<S: Pixel> {
 
 impl<S: Pixel> Scratch<S> {
     pub(crate) fn new(chain: &Chain) -> Self {
-        let n = chain.levels.first().map_or(0, |l| l.width * 3);
+        let width = chain.levels.first().map_or(0, |l| l.width);
+        let n = width * 3;
         let bilinear = if chain.enlarge == Enlarge::Bilinear { n } else { 0 };
         Self {
-            vertical: vec![S::Int::default(); n],
+            vertical: vec![S::Int::default(); shrink::padded(width, 3)],
             halved: vec![S::Int::default(); n],
             samples: vec![S::default(); n],
-            sums: vec![0.0; n],
+            sums: vec![0.0; sums_len(width)],
             delta: vec![0.0; n],
             wide: [vec![0.0; bilinear], vec![0.0; bilinear]],
             wide_rows: [usize::MAX; 2],
@@ -93,6 +94,11 @@ impl<S: Pixel> Scratch<S> {
         let n = chain.levels.first().map_or(0, |l| l.width as u64 * 3);
         n * (4 + 2 * 8 + if chain.enlarge == Enlarge::Bilinear { 8 } else { 0 })
     }
+}
+
+/// Length of a buffer for the sums of a row of any kind.
+fn sums_len(width: usize) -> usize {
+    shrink::padded(width, 3).max(enlarge::padded(width, 3))
 }
 
 /// Rows of a level to write to.
@@ -170,11 +176,20 @@ fn first_row<S: Pixel>(
     let mut halve = |part: usize, out: &mut [S::Int]| {
         let plane = &frame[chain.planes[part]];
         let rows = index.map(|y| plane.row(y));
+        // The two rows that the row after the next one adds.
+        for y in [2 * i + 5, 2 * i + 6] {
+            if y < from.height {
+                prefetch::read(plane.row(y));
+            }
+        }
         if to.step == Step::Vertical {
             shrink::vertical_samples(simd, rows, clip.shift, out);
         } else {
-            shrink::vertical_samples(simd, rows, clip.shift, &mut scratch.vertical[..n]);
-            shrink::horizontal_int(simd, &scratch.vertical[..n], from.width, from.channels, out);
+            let v = &mut scratch.vertical;
+            let start = shrink::EDGE * from.channels;
+            shrink::vertical_samples(simd, rows, clip.shift, &mut v[start..start + n]);
+            shrink::reflect(v, from.width, from.channels);
+            shrink::horizontal_int(simd, v, from.width, from.channels, out);
         }
     };
     match out {
@@ -210,34 +225,53 @@ fn next_row<S: Pixel, P: Ideal>(
     let l = &below.level;
     let index: [usize; 5] = std::array::from_fn(|k| mirror((2 * i + k) as isize - 2, l.height));
     let at = index.map(|y| below.at(y));
-    let sums = &mut sums[..below.row];
-    with_rows!(&below.rows, v => shrink::vertical(simd, at.map(|at| &v[at]), sums));
     let RowMut::Float(out) = out else {
         debug_assert!(false, "levels beyond the first are f32");
         return;
     };
-    let m = out.len() / l.parts;
-    for (sums, out) in sums.chunks_exact(l.width * l.channels).zip(out.chunks_exact_mut(m)) {
+    let (n, m) = (l.width * l.channels, out.len() / l.parts);
+    let start = shrink::EDGE * l.channels;
+    for (part, out) in out.chunks_exact_mut(m).enumerate() {
+        with_rows!(&below.rows, v => {
+            let rows = at.clone().map(|at| &v[at][part * n..(part + 1) * n]);
+            shrink::vertical(simd, rows, &mut sums[start..start + n]);
+        });
+        shrink::reflect(sums, l.width, l.channels);
         shrink::horizontal_f32(simd, sums, l.width, l.channels, scale, out);
     }
 }
 
-/// Row `y` of the level below `up`, enlarged vertically only.
+/// Row `y` of the level below `up`, enlarged vertically only: the values `range` of the row.
 fn enlarge_vertical<S: Pixel, P: Ideal>(
     simd: jnd_video::simd::Level,
     up: &LevelState<S, P>,
     y: usize,
+    range: std::ops::Range<usize>,
     out: &mut [f32],
 ) {
     let j = y / 2;
     let last = up.level.height - 1;
-    let (row, next) = (up.change(j), up.change((j + 1).min(last)));
+    let row = |j: usize| &up.change(j)[range.clone()];
+    let (here, next) = (row(j), row((j + 1).min(last)));
     if y.is_multiple_of(2) {
-        let before = up.change(if j == 0 { 1.min(last) } else { j - 1 });
-        enlarge::even(simd, before, row, next, out);
+        let before = row(if j == 0 { 1.min(last) } else { j - 1 });
+        enlarge::even(simd, before, here, next, out);
     } else {
-        enlarge::odd(simd, row, next, out);
+        enlarge::odd(simd, here, next, out);
     }
+}
+
+/// The same for part `part`, padded and with its edges filled, ready to be enlarged horizontally.
+fn enlarge_part<S: Pixel, P: Ideal>(
+    simd: jnd_video::simd::Level,
+    up: &LevelState<S, P>,
+    y: usize,
+    part: usize,
+    sums: &mut [f32],
+) {
+    let (n, c) = (up.level.width, up.level.channels);
+    enlarge_vertical(simd, up, y, part * n * c..(part + 1) * n * c, &mut sums[c..c + n * c]);
+    enlarge::extend(sums, n, c);
 }
 
 /// Computes row `y` of the changes of level `k` into `out`: what is enlarged from the coarser level `up`, what the
@@ -254,14 +288,13 @@ fn change_row<S: Pixel, P: Ideal>(
 ) {
     if let Some(up) = up {
         if chain.levels[k + 1].step == Step::Vertical {
-            enlarge_vertical(m.simd, up, y, out);
+            enlarge_vertical(m.simd, up, y, 0..up.row, out);
         } else {
-            let sums = &mut sums[..up.row];
-            enlarge_vertical(m.simd, up, y, sums);
             let (n, c) = (up.level.width, up.level.channels);
             let to = here.level.width;
-            for (v, out) in sums.chunks_exact(n * c).zip(out.chunks_exact_mut(to * c)) {
-                enlarge::horizontal(m.simd, v, n, to, c, out);
+            for (part, out) in out.chunks_exact_mut(to * c).enumerate() {
+                enlarge_part(m.simd, up, y, part, sums);
+                enlarge::horizontal(m.simd, sums, n, to, c, out);
             }
         }
     }
@@ -288,8 +321,8 @@ pub(crate) struct Coarse<S: Pixel, P> {
 
 impl<S: Pixel, P: Ideal> Coarse<S, P> {
     pub(crate) fn new(first: usize, levels: Vec<LevelState<S, P>>) -> Self {
-        let n = levels.first().map_or(0, |l| l.row);
-        Self { levels, first, sums: vec![0.0; n] }
+        let width = levels.first().map_or(0, |l| l.level.width);
+        Self { levels, first, sums: vec![0.0; sums_len(width)] }
     }
 
     /// Takes over the rows of the first level that a band has made.
@@ -562,25 +595,18 @@ impl<S: Pixel, P: Ideal> ChainBand<S, P> {
         let level = up.level;
         self.ensure_changes(chain, m, coarse, 1, (y / 2 + 2).min(level.height));
         let Some(up) = self.levels.get(1).or(coarse.levels.first()) else { return };
-        let sums = &mut self.scratch.sums[..up.row];
-        enlarge_vertical(m.simd, up, y, sums);
-        let row = level.width * level.channels;
+        let sums = &mut self.scratch.sums;
         for (i, &p) in chain.planes.iter().enumerate() {
             // Luma has one part for all planes.
-            let part = i.min(level.parts - 1);
-            let delta = &sums[part * row..(part + 1) * row];
+            if i < level.parts {
+                enlarge_part(m.simd, up, y, i, sums);
+            }
+            if y + 2 < frame[p].height() {
+                prefetch::read(frame[p].row(y + 2));
+            }
             let channels = (level.channels, chain.levels[0].channels);
             let out = target[p].row_mut(y - self.layout.out.start);
-            render::enlarged(
-                m.simd,
-                delta,
-                level.width,
-                channels,
-                frame[p].row(y),
-                clip.shift,
-                clip.max,
-                out,
-            );
+            render::enlarged(m.simd, sums, channels, frame[p].row(y), clip.shift, clip.max, out);
         }
     }
 

@@ -23,36 +23,39 @@ fn odd_body(b: &[f32], c: &[f32], out: &mut [f32]) {
     }
 }
 
+/// Samples that must follow a padded row, for vector code to read (their values do not matter).
+pub(crate) const SLACK: usize = 16;
+
+/// Length of the buffer for a row of `n` pixels that is enlarged horizontally: a pixel before it and one after.
+pub(crate) fn padded(n: usize, channels: usize) -> usize {
+    (n + 2) * channels + SLACK
+}
+
+/// Fills the edges of a row of `n` pixels that begins one pixel into `v`: the second one in front, the last one behind.
+pub(crate) fn extend(v: &mut [f32], n: usize, channels: usize) {
+    let second = (1.min(n - 1) + 1) * channels;
+    v.copy_within(second..second + channels, 0);
+    v.copy_within(n * channels..(n + 1) * channels, (n + 1) * channels);
+}
+
+/// Enlarges pixels from `done` on; those before exist.
 #[inline(always)]
 fn wider<const C: usize>(v: &[f32], n: usize, m: usize, done: usize, out: &mut [f32]) {
-    let (v, out) = (&v[..n * C], &mut out[..m * C]);
-    let at = |j: usize, c: usize| v[j.min(n - 1) * C + c];
-    let edge = |j: usize, out: &mut [f32]| {
-        let before = if j == 0 { 1.min(n - 1) } else { j - 1 };
-        for c in 0..C {
-            out[2 * j * C + c] = (at(before, c) + at(j + 1, c)) + 6.0 * at(j, c);
-            if 2 * j + 1 < m {
-                out[(2 * j + 1) * C + c] = 4.0 * (at(j, c) + at(j + 1, c));
-            }
-        }
+    let (v, out) = (&v[done * C..(n + 2) * C], &mut out[2 * done * C..m * C]);
+    let pixel = |j: usize, c: usize| {
+        let (a, b, d) = (v[j * C + c], v[(j + 1) * C + c], v[(j + 2) * C + c]);
+        ((a + d) + 6.0 * b, 4.0 * (b + d))
     };
-    edge(0, out);
-    if n > done + 1 {
-        // Pixels 1..n-1 have both neighbours, and both of their outputs exist.
-        let inner = &mut out[2 * done * C..2 * (n - 1) * C];
-        let (k, at) = ((n - 1 - done) * C, (done - 1) * C);
-        let (a, b, d) = (&v[at..at + k], &v[at + C..at + C + k], &v[at + 2 * C..at + 2 * C + k]);
-        for (((o, a), b), d) in
-            inner.chunks_exact_mut(2 * C).zip(a.chunks_exact(C)).zip(b.chunks_exact(C)).zip(d.chunks_exact(C))
-        {
-            for c in 0..C {
-                o[c] = (a[c] + d[c]) + 6.0 * b[c];
-                o[C + c] = 4.0 * (b[c] + d[c]);
-            }
+    let pairs = out.chunks_exact_mut(2 * C);
+    let whole = pairs.len();
+    for (j, o) in pairs.enumerate() {
+        for c in 0..C {
+            (o[c], o[C + c]) = pixel(j, c);
         }
     }
-    if n > 1 {
-        edge(n - 1, out);
+    // An odd width ends with an even pixel.
+    for (c, o) in out[2 * whole * C..].iter_mut().enumerate() {
+        *o = pixel(whole, c).0;
     }
 }
 
@@ -78,7 +81,7 @@ jnd_video::dispatch! {
         horizontal_body;
 }
 
-/// A row of `n` pixels enlarged to `m`, which is `2n` or `2n - 1`.
+/// A row of `n` pixels enlarged to `m`, which is `2n` or `2n - 1`. `v` is padded, its edges are filled.
 pub(crate) fn horizontal(
     level: simd::Level,
     v: &[f32],
@@ -87,13 +90,12 @@ pub(crate) fn horizontal(
     channels: usize,
     out: &mut [f32],
 ) {
-    // Pixels 1 to `done` exist.
     #[allow(unused_mut, reason = "only some targets have vector code of their own")]
-    let mut done = 1;
+    let mut done = 0;
     #[cfg(target_arch = "x86_64")]
     if level.isa() >= simd::Isa::Avx512 {
         use crate::render::x86::{Row, enlarged};
-        let row = Row { delta: v, n, x: &[][..], shift: 0, max: 0.0 };
+        let row = Row { delta: v, pairs: m / 2, x: &[][..], shift: 0, max: 0.0 };
         // SAFETY: the level proves that the instructions exist.
         done = unsafe {
             match channels {
@@ -182,6 +184,8 @@ mod tests {
                     .collect();
                 for level in simd::Level::available() {
                     let mut out = vec![0.0; m * c];
+                    let mut v = [vec![0.0; c], v.clone(), vec![0.0; c + SLACK]].concat();
+                    extend(&mut v, n, c);
                     horizontal(level, &v, n, m, c, &mut out);
                     assert_eq!(out, want, "{level} {m} {c}");
                 }

@@ -16,6 +16,7 @@ mod mix;
 mod pixel;
 mod plan;
 mod pool;
+mod prefetch;
 mod preset;
 mod render;
 mod shrink;

@@ -71,13 +71,12 @@ pub(crate) fn integer<S: Render>(
     integer_rest(level, &x[done..], shift, &delta[done..], max, &mut out[done..]);
 }
 
-/// Enlarges a row of `n` pixels of changes horizontally to twice as many (or one less) and adds it to the frame's row
-/// `x`, without writing the enlarged row anywhere: the same as [`crate::enlarge::horizontal`] followed by [`integer`].
-/// A change of one channel goes to all of the frame's `channels`.
+/// Enlarges a row of changes horizontally and adds it to the frame's row `x`, without writing the enlarged row anywhere:
+/// the same as [`crate::enlarge::horizontal`] followed by [`integer`]. `delta` is padded, its edges are filled; it has
+/// `from` channels, the frame `to`, all of which get the one change where `from` is 1.
 pub(crate) fn enlarged<S: Render>(
     level: simd::Level,
     delta: &[f32],
-    n: usize,
     (from, to): (usize, usize),
     x: &[S],
     shift: u32,
@@ -85,32 +84,24 @@ pub(crate) fn enlarged<S: Render>(
     out: &mut [S],
 ) {
     let m = out.len() / to;
-    let done = S::inner(level, delta, n, (from, to), x, shift, max, out);
-    let at = |j: usize, c: usize| delta[j.min(n - 1) * from + c];
-    let mut pixel = |j: usize| {
-        let before = if j == 0 { 1.min(n - 1) } else { j - 1 };
+    let done = S::inner(level, delta, m / 2, (from, to), x, shift, max, out);
+    for i in 2 * done..m {
         for c in 0..to {
-            let d = if from == 1 { 0 } else { c };
-            let even = (at(before, d) + at(j + 1, d)) + 6.0 * at(j, d);
-            let odd = 4.0 * (at(j, d) + at(j + 1, d));
-            let i = 2 * j * to + c;
-            out[i] = rounded(x[i], shift, even, max);
-            if 2 * j + 1 < m {
-                out[i + to] = rounded(x[i + to], shift, odd, max);
-            }
+            let at = i / 2 * from + if from == 1 { 0 } else { c };
+            let (a, b, d) = (delta[at], delta[at + from], delta[at + 2 * from]);
+            let change = if i.is_multiple_of(2) { (a + d) + 6.0 * b } else { 4.0 * (b + d) };
+            out[i * to + c] = rounded(x[i * to + c], shift, change, max);
         }
-    };
-    pixel(0);
-    (done..n).for_each(&mut pixel);
+    }
 }
 
 /// Samples that have vector code for this stage.
 pub(crate) trait Render: Sample {
-    /// Pixels `2j` and `2j + 1` from j = 1 on; the first j left to do.
+    /// Pixels `2j` and `2j + 1` for the first j, of which `pairs` may be done; how many are.
     fn inner(
         level: simd::Level,
         delta: &[f32],
-        n: usize,
+        pairs: usize,
         channels: (usize, usize),
         x: &[Self],
         shift: u32,
@@ -127,7 +118,7 @@ macro_rules! render {
             fn inner(
                 level: simd::Level,
                 delta: &[f32],
-                n: usize,
+                pairs: usize,
                 channels: (usize, usize),
                 x: &[Self],
                 shift: u32,
@@ -136,7 +127,7 @@ macro_rules! render {
             ) -> usize {
                 #[cfg(target_arch = "x86_64")]
                 if level.isa() >= simd::Isa::Avx512 {
-                    let row = x86::Row { delta, n, x, shift, max };
+                    let row = x86::Row { delta, pairs, x, shift, max };
                     // SAFETY: the level proves that the instructions exist.
                     return unsafe {
                         match channels {
@@ -147,8 +138,8 @@ macro_rules! render {
                         }
                     };
                 }
-                let _ = (level, delta, n, channels, x, shift, max, out);
-                1
+                let _ = (level, delta, pairs, channels, x, shift, max, out);
+                0
             }
 
             fn plain(
@@ -161,7 +152,7 @@ macro_rules! render {
             ) -> usize {
                 #[cfg(target_arch = "x86_64")]
                 if level.isa() >= simd::Isa::Avx512 {
-                    let row = x86::Row { delta, n: 0, x, shift, max };
+                    let row = x86::Row { delta, pairs: 0, x, shift, max };
                     // SAFETY: the level proves that the instructions exist.
                     return unsafe { x86::plain(row, out) };
                 }
@@ -222,14 +213,15 @@ mod tests {
             for (from, to) in [(1, 1), (1, 3), (2, 2), (3, 3)] {
                 let x: Vec<S> =
                     (0..m * to).map(|i| S::truncate(((i * 37) as u32 % (max as u32 + 1)) << shift)).collect();
-                let delta = changes(n * from);
+                let mut delta = changes(crate::enlarge::padded(n, from));
+                crate::enlarge::extend(&mut delta, n, from);
                 let mut wide = vec![0.0; m * from];
                 crate::enlarge::horizontal(simd::Level::SCALAR, &delta, n, m, from, &mut wide);
                 let mut want = vec![S::default(); m * to];
                 integer(simd::Level::SCALAR, &x, shift, &wide, max, &mut want);
                 for level in simd::Level::available() {
                     let mut out = vec![S::default(); m * to];
-                    enlarged(level, &delta, n, (from, to), &x, shift, max, &mut out);
+                    enlarged(level, &delta, (from, to), &x, shift, max, &mut out);
                     assert_eq!(out, want, "fused {level} {m} {from} {to}");
                     integer(level, &x, shift, &wide, max, &mut out);
                     assert_eq!(out, want, "{level} {m} {from} {to}");

@@ -34,8 +34,27 @@ fn vertical_body<T: Value>(r: [&[T]; 5], out: &mut [f32]) {
     }
 }
 
-/// Horizontal sums of a row of `n` pixels at every second pixel; `C` channels interleaved. Pixels 1 to `done` exist
-/// already.
+/// Pixels that precede and follow a row whose horizontal sums are taken: the ones it is reflected to.
+pub(crate) const EDGE: usize = 2;
+
+/// Samples that must follow those, for vector code to read (their values do not matter).
+pub(crate) const SLACK: usize = 8;
+
+/// Length of the buffer for a row of `n` pixels.
+pub(crate) fn padded(n: usize, channels: usize) -> usize {
+    (n + 2 * EDGE) * channels + SLACK
+}
+
+/// Fills the edges of a row of `n` pixels that begins `EDGE` pixels into `v`.
+pub(crate) fn reflect<T: Copy>(v: &mut [T], n: usize, channels: usize) {
+    for (j, to) in [(-2, 0), (-1, 1), (n as isize, n + 2), (n as isize + 1, n + 3)] {
+        let from = (mirror(j, n) + EDGE) * channels;
+        v.copy_within(from..from + channels, to * channels);
+    }
+}
+
+/// Horizontal sums of a row of `n` pixels at every second pixel; `C` channels interleaved. The first `done` pixels
+/// exist already.
 #[inline(always)]
 fn horizontal<T: Copy, const C: usize>(
     v: &[T],
@@ -45,28 +64,14 @@ fn horizontal<T: Copy, const C: usize>(
     f: impl Fn([T; 5]) -> T,
 ) {
     let m = n.div_ceil(2);
-    let (v, out) = (&v[..n * C], &mut out[..m * C]);
-    let edge = |i: usize, out: &mut [T]| {
+    let out = &mut out[done * C..m * C];
+    // Pixel i is summed from 2i - 2 to 2i + 2, which the edge in front turns into 2i to 2i + 4.
+    let v = &v[2 * done * C..(n + 2 * EDGE) * C];
+    for (i, o) in out.chunks_exact_mut(C).enumerate() {
+        let s = &v[2 * i * C..2 * i * C + 5 * C];
         for c in 0..C {
-            out[i * C + c] =
-                f(std::array::from_fn(|k| v[mirror(2 * i as isize + k as isize - 2, n) * C + c]));
+            o[c] = f([s[c], s[C + c], s[2 * C + c], s[3 * C + c], s[4 * C + c]]);
         }
-    };
-    edge(0, out);
-    // Pixels 1..last read 2i-2 ..= 2i+2, all inside.
-    let last = if n >= 5 { (n - 3) / 2 + 1 } else { 1 };
-    if last > done {
-        let inner = &mut out[done * C..last * C];
-        for (i, o) in inner.chunks_exact_mut(C).enumerate() {
-            let at = 2 * (i + done - 1) * C;
-            let s = &v[at..at + 5 * C];
-            for c in 0..C {
-                o[c] = f([s[c], s[C + c], s[2 * C + c], s[3 * C + c], s[4 * C + c]]);
-            }
-        }
-    }
-    for i in last.max(done)..m {
-        edge(i, out);
     }
 }
 
@@ -107,7 +112,7 @@ jnd_video::dispatch! {
         horizontal_f32_body;
 }
 
-/// Horizontal sums of `n` pixels of interleaved integers at every second pixel.
+/// Horizontal sums of `n` pixels of interleaved integers at every second pixel. `v` is padded, its edges are filled.
 pub(crate) fn horizontal_int<I: Int + Halve>(
     level: simd::Level,
     v: &[I],
@@ -119,7 +124,7 @@ pub(crate) fn horizontal_int<I: Int + Halve>(
     horizontal_int_rest(level, v, n, channels, done, out);
 }
 
-/// Horizontal sums of `n` pixels at every second pixel, times `scale`.
+/// Horizontal sums of `n` pixels at every second pixel, times `scale`. `v` is padded, its edges are filled.
 pub(crate) fn horizontal_f32(
     level: simd::Level,
     v: &[f32],
@@ -132,10 +137,9 @@ pub(crate) fn horizontal_f32(
     horizontal_f32_rest(level, v, n, channels, scale, done, out);
 }
 
-/// Types whose horizontal sums have vector code of their own. `inner` makes pixels from 1 on, and says which is the
-/// next to make: 1 where there is none.
+/// Types whose horizontal sums have vector code of their own.
 pub(crate) trait Halve: Value {
-    /// The pixels away from the edges.
+    /// Makes the first pixels, and says how many: 0 where there is no such code.
     fn inner(
         level: simd::Level,
         v: &[Self],
@@ -169,7 +173,7 @@ macro_rules! halve {
                     };
                 }
                 let _ = (level, v, n, channels, scale, out);
-                1
+                0
             }
         }
     };
@@ -197,6 +201,13 @@ mod tests {
             .collect()
     }
 
+    fn pad<T: Copy + Default>(v: &[T], n: usize, c: usize) -> Vec<T> {
+        let mut p = vec![T::default(); padded(n, c)];
+        p[EDGE * c..(EDGE + n) * c].copy_from_slice(v);
+        reflect(&mut p, n, c);
+        p
+    }
+
     fn reference<T: Copy>(v: &[T], n: usize, c: usize, f: impl Fn([T; 5]) -> T) -> Vec<T> {
         (0..n.div_ceil(2) * c)
             .map(|o| {
@@ -216,21 +227,21 @@ mod tests {
                 let m = n.div_ceil(2) * c;
                 for level in simd::Level::available() {
                     let mut out = vec![0u16; m];
-                    horizontal_int(level, &u16s, n, c, &mut out);
+                    horizontal_int(level, &pad(&u16s, n, c), n, c, &mut out);
                     assert_eq!(
                         out,
                         reference(&u16s, n, c, |[a, b, c, d, e]| u16::taps(a, b, c, d, e)),
                         "{level} {n} {c}"
                     );
                     let mut out = vec![0u32; m];
-                    horizontal_int(level, &u32s, n, c, &mut out);
+                    horizontal_int(level, &pad(&u32s, n, c), n, c, &mut out);
                     assert_eq!(
                         out,
                         reference(&u32s, n, c, |[a, b, c, d, e]| u32::taps(a, b, c, d, e)),
                         "{level} {n} {c}"
                     );
                     let mut out = vec![0f32; m];
-                    horizontal_f32(level, &f32s, n, c, 0.25, &mut out);
+                    horizontal_f32(level, &pad(&f32s, n, c), n, c, 0.25, &mut out);
                     let want =
                         reference(&f32s, n, c, |[a, b, c, d, e]| ((a + e) + 4.0 * (b + d) + 6.0 * c) * 0.25);
                     assert_eq!(out, want, "{level} {n} {c}");

@@ -5,6 +5,7 @@ use std::ops::Range;
 use crate::layout::{Span, value_bytes};
 use crate::pixel::{Pixel, Real};
 use crate::plan::{Level, Plan, Precision, Stored, Temporal};
+use crate::prefetch;
 use crate::temporal::{self, BLOCK, Ideal, Lags};
 use jnd_video::simd;
 
@@ -251,6 +252,12 @@ impl<S: Pixel, P: Ideal> LevelState<S, P> {
             Memory::None => {}
             Memory::Causal { before, slow, fast, lags } => {
                 let before = if m.index == 0 && !m.black { &self.rows } else { &*before };
+                // The row after the next one.
+                let ahead = (i + 2) * n..(i + 3) * n;
+                if ahead.end <= slow.len() {
+                    prefetch::read(&slow[ahead.clone()]);
+                    prefetch::read(&fast[ahead]);
+                }
                 let (slow, fast) = (&mut slow[i * n..(i + 1) * n], &mut fast[i * n..(i + 1) * n]);
                 with_rows!(&self.rows, before, (x, b) => {
                     temporal::causal(m.simd, &x[at.clone()], &b[at], slow, fast, *lags, add, out);

@@ -6,9 +6,10 @@ use std::arch::x86_64::*;
 /// channels, or of three that all get the one change (`SPREAD`).
 #[derive(Clone, Copy)]
 pub(crate) struct Row<'a, S> {
+    /// Padded, as `crate::enlarge` describes.
     pub(crate) delta: &'a [f32],
-    /// Pixels of `delta`.
-    pub(crate) n: usize,
+    /// Pixels of `delta` whose even and odd outputs both exist.
+    pub(crate) pairs: usize,
     pub(crate) x: &'a [S],
     pub(crate) shift: u32,
     pub(crate) max: f32,
@@ -46,14 +47,14 @@ fn index(lanes: [u32; 16]) -> __m512i {
     unsafe { std::mem::transmute(lanes) }
 }
 
-/// Even and odd sums of 16 values from `at` on.
+/// Even and odd sums of 16 values; `at` is the place of the pixel before the first.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn sums(delta: &[f32], at: usize, c: usize) -> (__m512, __m512) {
-    debug_assert!(at >= c && at + c + 16 <= delta.len());
+    debug_assert!(at + 2 * c + 16 <= delta.len());
     let p = delta.as_ptr().wrapping_add(at);
-    // SAFETY: the callers stay `c` values away from both ends.
-    let (a, b, d) = unsafe { (_mm512_loadu_ps(p.sub(c)), _mm512_loadu_ps(p), _mm512_loadu_ps(p.add(c))) };
+    // SAFETY: the padding holds what the callers' last block reads beyond the row.
+    let (a, b, d) = unsafe { (_mm512_loadu_ps(p), _mm512_loadu_ps(p.add(c)), _mm512_loadu_ps(p.add(2 * c))) };
     let even = _mm512_add_ps(_mm512_add_ps(a, d), _mm512_mul_ps(_mm512_set1_ps(6.0), b));
     let odd = _mm512_mul_ps(_mm512_set1_ps(4.0), _mm512_add_ps(b, d));
     (even, odd)
@@ -120,27 +121,21 @@ impl Lanes for f32 {
     }
 }
 
-/// Enlarges and adds pixels `2j` and `2j + 1` for j = 1 and up; the first j that is left to do.
+/// Enlarges and adds pixels `2j` and `2j + 1` for the first j; how many are done.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx2")]
 pub(crate) fn enlarged<S: Lanes, const C: usize, const SPREAD: bool>(
     row: Row<'_, S>,
     out: &mut [S],
 ) -> usize {
-    let Row { delta, n, x, .. } = row;
+    let Row { delta, pairs, x, .. } = row;
     let channels = if SPREAD { 3 } else { C };
-    // The last pixel has no second neighbour, and its odd output may not exist.
-    assert!(
-        delta.len() >= n * C && S::holds(x, (2 * n - 1) * channels) && out.len() >= (2 * n - 1) * channels
-    );
-    let mut j = 1;
-    // Blocks of `pixels` pixels, whose sums read `reach` values from the first on. The last one that fits begins at
-    // `last` and may do some pixels again.
-    let (pixels, reach) = if C == 3 { (8, 34) } else { (16 / C, 16 + C) };
-    let Some(last) = (n * C).checked_sub(reach).map(|room| (room / C).min(n.saturating_sub(pixels + 1)))
-    else {
-        return 1;
-    };
-    // SAFETY (of the additions below): `j + pixels < n`, so that every output up to pixel `2 (j + pixels)` exists.
+    let n = 2 * pairs * channels;
+    assert!(delta.len() >= crate::enlarge::padded(pairs, C) && S::holds(x, n) && out.len() >= n);
+    let pixels = if C == 3 { 8 } else { 16 / C };
+    // The last block begins here, and may do some pixels again.
+    let Some(last) = pairs.checked_sub(pixels) else { return 0 };
+    let mut j = 0;
+    // SAFETY (of the additions below): `j + pixels <= pairs`, so that all of these outputs exist.
     if C == 3 {
         // 24 values give 48 outputs; the third set of sums begins 15 values on.
         while j <= last {

@@ -11,7 +11,7 @@ macro_rules! horizontal {
         $(#[$doc])*
         #[target_feature(enable = $features)]
         pub(super) fn $name<const C: usize>(v: &[$t], n: usize, $scale: f32, out: &mut [$t]) -> usize {
-            assert!(v.len() >= n * C && out.len() >= n.div_ceil(2) * C && (1..=3).contains(&C));
+            assert!(v.len() >= super::padded(n, C) && out.len() >= n.div_ceil(2) * C && (1..=3).contains(&C));
             // Registers of sums in a block, and pixels that come out of it.
             let registers = if C == 3 { 3 } else { 2 };
             let pixels = registers * $w / (2 * C);
@@ -36,19 +36,17 @@ macro_rules! horizontal {
             let sum = |at: usize| {
                 debug_assert!(at + 4 * C + $w <= v.len());
                 let p = v.as_ptr().wrapping_add(at);
-                // SAFETY: the loop below keeps `at + 4 C + $w` within the row.
+                // SAFETY: `i + pixels` is at most half the row, and the slack holds what a block reads beyond that.
                 let [$a, $b, $c, $d, $e] = unsafe {
                     [$load(p), $load(p.add(C)), $load(p.add(2 * C)), $load(p.add(3 * C)), $load(p.add(4 * C))]
                 };
                 $sum
             };
-            // The last block that fits begins here; it may do some pixels again.
-            let Some(last) = (n * C).checked_sub(2 * C + registers * $w).map(|room| room / (2 * C)) else {
-                return 1;
-            };
-            let mut i = 1;
+            // The last block begins here; it may do some pixels again.
+            let Some(last) = n.div_ceil(2).checked_sub(pixels) else { return 0 };
+            let mut i = 0;
             while i <= last {
-                let at = (2 * i - 2) * C;
+                let at = 2 * i * C;
                 let (s0, s1) = (sum(at), sum(at + $w));
                 let o = out.as_mut_ptr().wrapping_add(i * C);
                 debug_assert!((i + pixels) * C <= out.len());
@@ -69,7 +67,7 @@ macro_rules! horizontal {
 }
 
 horizontal!(
-    /// Sums of 16-bit integers; the number of pixels done, counted from 0 (pixel 0 is left to the caller).
+    /// Sums of 16-bit integers; how many pixels are done.
     u16_avx512, "avx512f,avx512bw,avx2", u16, __m512i, 32, load, store, _mm512_permutex2var_epi16, u16,
     |p, x| store_half(p, x),
     |a, b, c, d, e, _scale| {
