@@ -14,7 +14,8 @@ use pyo3::types::{PyDict, PyTuple};
 use crate::arguments;
 use crate::errors::{from_jnd, settings_error};
 use crate::job::{self, Shared};
-use crate::settings::{PyPlan, resolve};
+use crate::plan::PyPlan;
+use crate::settings::resolve;
 use crate::watch::{Progress, Watch};
 
 /// What became of a job from file to file.

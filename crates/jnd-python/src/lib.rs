@@ -9,6 +9,8 @@ mod errors;
 mod files;
 mod job;
 mod magnify;
+mod plan;
+mod planes;
 mod score;
 mod settings;
 mod stream;
@@ -45,7 +47,7 @@ fn _jnd(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     m.add_function(wrap_pyfunction!(cli, m)?)?;
     m.add_function(wrap_pyfunction!(doctor, m)?)?;
-    m.add_function(wrap_pyfunction!(settings::presets, m)?)?;
+    m.add_function(wrap_pyfunction!(plan::presets, m)?)?;
     m.add_function(wrap_pyfunction!(magnify::magnify, m)?)?;
     m.add_function(wrap_pyfunction!(files::magnify_file, m)?)?;
     m.add_class::<files::PyReport>()?;
@@ -54,7 +56,7 @@ fn _jnd(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<stream::PyMagnifier>()?;
     m.add_class::<stream::Stream>()?;
     m.add_class::<settings::PySettings>()?;
-    m.add_class::<settings::PyPlan>()?;
-    m.add_class::<settings::PyPreset>()?;
+    m.add_class::<plan::PyPlan>()?;
+    m.add_class::<plan::PyPreset>()?;
     Ok(())
 }

@@ -13,7 +13,8 @@ use crate::arguments;
 use crate::arrays::{Clip, Element, Order, Rank, as_array, format_of};
 use crate::errors::{array_error, from_magnify, from_video, state_error};
 use crate::magnify::{Scratch, push_picture};
-use crate::settings::{PyPlan, PySettings, rate_of, resolve};
+use crate::plan::PyPlan;
+use crate::settings::{PySettings, rate_of, resolve};
 
 /// Magnifies frames one by one, as they come: each ``push`` gives the magnified frame back at once, in constant memory.
 ///
