@@ -154,6 +154,8 @@ pub struct WriteBehind {
     empties: Receiver<Frame>,
     outcome: Receiver<Result<()>>,
     stop: Option<Arc<AtomicBool>>,
+    /// Tells the thread that what is still queued need not be written.
+    given_up: Arc<AtomicBool>,
 }
 
 impl WriteBehind {
@@ -176,14 +178,16 @@ impl WriteBehind {
         let encoder = sink.encoder();
         let notes = Arc::new(Mutex::new(sink.notes()));
         let shared = notes.clone();
+        let given_up = Arc::new(AtomicBool::new(false));
+        let watched = given_up.clone();
         std::thread::Builder::new()
             .name("jnd-write".into())
             .spawn(move || {
-                let result = write_thread(sink, &todo, give, &shared);
+                let result = write_thread(sink, &todo, give, &shared, &watched);
                 let _ = report.send(result);
             })
             .map_err(|e| Error::io("writing thread", e))?;
-        Ok(Self { info: info.clone(), encoder, notes, jobs: Some(jobs), empties, outcome, stop })
+        Ok(Self { info: info.clone(), encoder, notes, jobs: Some(jobs), empties, outcome, stop, given_up })
     }
 
     /// A frame to fill, once one is free.
@@ -224,8 +228,12 @@ fn write_thread(
     todo: &Receiver<Job>,
     give: Sender<Frame>,
     notes: &Mutex<Vec<String>>,
+    given_up: &AtomicBool,
 ) -> Result<()> {
     while let Ok(job) = todo.recv() {
+        if given_up.load(Ordering::Relaxed) {
+            break;
+        }
         match job {
             Job::Frame(frame) => {
                 sink.write(&frame)?;
@@ -270,6 +278,7 @@ impl FrameSink for WriteBehind {
 
 impl Drop for WriteBehind {
     fn drop(&mut self) {
+        self.given_up.store(true, Ordering::Relaxed);
         if self.jobs.take().is_some() {
             // Wait for the thread to remove the partial output, but not for a writer stuck in a full pipe.
             let _ = self.outcome.recv_timeout(GRACE);

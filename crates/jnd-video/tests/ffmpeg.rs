@@ -4,7 +4,9 @@ mod common;
 
 use std::path::Path;
 
-use common::{copy, decoded, ffmpeg, frames, make, open_file, picture, probe_text, write_clip, yuv420};
+use common::{
+    copy, decoded, ffmpeg, frames, make, open_file, picture, probe_text, sync_option, write_clip, yuv420,
+};
 use jnd_video::{
     Codec, ColorRange, CreateOptions, Error, FieldOrder, Frame, Input, Layout, OpenOptions, Output,
     PixelFormat, Rate, Rational, StreamInfo, create, open, probe,
@@ -138,7 +140,10 @@ fn variable_rate_keeps_its_times() {
     let dir = tempfile::tempdir().unwrap();
     let base = dir.path().join("vfr.mp4");
     make(
-        "-f lavfi -i testsrc2=size=64x48:rate=30:duration=2 -vf setpts='if(lt(N,30),N/30,1+(N-30)/10)/TB' -vsync vfr -c:v libx264 -pix_fmt yuv420p",
+        &format!(
+            "-f lavfi -i testsrc2=size=64x48:rate=30:duration=2 -vf setpts='if(lt(N,30),N/30,1+(N-30)/10)/TB' {} vfr -c:v libx264 -pix_fmt yuv420p",
+            sync_option()
+        ),
         &base,
     );
     let info = probe(&Input::Path(base.clone()), &plain()).unwrap();

@@ -44,12 +44,18 @@ pub(crate) fn probe_text(words: &str, path: &Path) -> String {
 pub(crate) fn decoded(path: &Path, pix_fmt: &str, scratch: &Path) -> Vec<u8> {
     let out = scratch.join("decoded.raw");
     let words = format!(
-        "-i {} -map 0:v:0 -vsync passthrough -f rawvideo -pix_fmt {pix_fmt}",
-        path.display().to_string().replace(' ', "\u{a0}")
+        "-i {} -map 0:v:0 {} passthrough -f rawvideo -pix_fmt {pix_fmt}",
+        path.display().to_string().replace(' ', "\u{a0}"),
+        sync_option()
     );
     assert!(!words.contains('\u{a0}'), "scratch paths have no spaces");
     make(&words, &out);
     std::fs::read(out).unwrap()
+}
+
+/// The option that says how timestamps become frames, by whatever name this version knows it.
+pub(crate) fn sync_option() -> &'static str {
+    if Ffmpeg::find().is_some_and(|f| f.ffmpeg.number >= (5, 1)) { "-fps_mode" } else { "-vsync" }
 }
 
 /// Every frame of a source.
