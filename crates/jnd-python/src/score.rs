@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use jnd::score::clip::{self, ClipPair, ClipRange, Ending, Side};
+use jnd::score::engine::Engine;
 use jnd::score::{Feature, MAX_THREADS, Pool, Score, Scorer, ScorerOptions};
 use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
@@ -89,12 +90,12 @@ struct Table {
 }
 
 impl Table {
-    fn new(scorer: &Scorer) -> Self {
+    fn new(scorer: &dyn Engine) -> Self {
         let names = scorer.metrics().to_vec();
         Self { pools: vec![Pool::default(); names.len()], names, rows: BTreeMap::new() }
     }
 
-    fn take(&mut self, scorer: &mut Scorer) {
+    fn take(&mut self, scorer: &mut dyn Engine) {
         while let Some(Score { metric, frame, value }) = scorer.next_score() {
             if scorer.is_reported(frame) {
                 self.pools[metric].push(value);
