@@ -16,7 +16,7 @@ use crate::{Error, Result};
 /// A final score.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Score {
-    /// Index into [`Scorer::metrics`].
+    /// Index into [`crate::Scorer::metrics`].
     pub metric: usize,
     /// Index of the pair of frames.
     pub frame: u64,
