@@ -55,7 +55,7 @@ __device__ __forceinline__ f32 column_sum(const FloatMotion& m, const u8* plane,
 #pragma unroll
     for (i32 k = 0; k < 5; k++) {
         const T* row = (const T*)(plane + (i64)reflect(y - 2 + k, m.height) * m.pitch);
-        acc = acc + tap(m, k) * number(row[x], m.scale);
+        acc = acc + tap(m, k) * number(__ldg(row + x), m.scale);
     }
     return acc;
 }
@@ -64,7 +64,7 @@ __device__ __forceinline__ f32 column_sum(const FloatMotion& m, const u8* plane,
 template <class T>
 __device__ __forceinline__ f32 blurred(const FloatMotion& m, const u8* plane, i32 x, i32 y) {
     f32 acc = 0.0f;
-#pragma unroll
+#pragma unroll 1
     for (i32 k = 0; k < 5; k++) acc = acc + tap(m, k) * column_sum<T>(m, plane, reflect(x - 2 + k, m.width), y);
     return acc;
 }
@@ -73,10 +73,14 @@ template <class T>
 __device__ __forceinline__ f32 halved(const FloatMotion& m, const u8* plane, const Tap* c, const Tap* r) {
     const i32 x1 = (i32)c[0].index, x2 = (i32)c[1].index, y1 = (i32)r[0].index, y2 = (i32)r[1].index;
     const f32 wx1 = c[0].weight, wx2 = c[1].weight, wy1 = r[0].weight, wy2 = r[1].weight;
-    f32 v = wy1 * wx1 * blurred<T>(m, plane, x1, y1);
-    v = v + wy1 * wx2 * blurred<T>(m, plane, x2, y1);
-    v = v + wy2 * wx1 * blurred<T>(m, plane, x1, y2);
-    v = v + wy2 * wx2 * blurred<T>(m, plane, x2, y2);
+    f32 v = 0.0f;
+#pragma unroll 1
+    for (i32 corner = 0; corner < 4; corner++) {
+        const bool right = corner & 1, lower = corner & 2;
+        const f32 weight = (lower ? wy2 : wy1) * (right ? wx2 : wx1);
+        const f32 part = weight * blurred<T>(m, plane, right ? x2 : x1, lower ? y2 : y1);
+        v = corner == 0 ? part : v + part;
+    }
     return v;
 }
 
@@ -105,7 +109,7 @@ __device__ __forceinline__ void float_motion_body(const FloatMotion& m) {
             const i32 x = reflect(x0 - 2 + col, m.width);
             const u8* plane = which == 0 ? before : now;
             auto at = [&](i32 y) {
-                return number(((const T*)(plane + (i64)reflect(y0 + from + y, m.height) * m.pitch))[x], m.scale);
+                return number(__ldg((const T*)(plane + (i64)reflect(y0 + from + y, m.height) * m.pitch) + x), m.scale);
             };
             f32 a = at(-2), b = at(-1), c = at(0), d = at(1);
 #pragma unroll

@@ -40,25 +40,13 @@ struct Eight;
 template <>
 struct Eight<u8> {
     uint2 w;
-    static __device__ __forceinline__ Eight load(const u8* row, i32 x) { return Eight{*(const uint2*)(row + x)}; }
-    static __device__ __forceinline__ Eight gather(const u8* row, i32 x, i32 n) {
-        u32 v[2] = {0, 0};
-#pragma unroll
-        for (i32 k = 0; k < 8; k++) v[k >> 2] |= (u32)row[reflect(x + k, n)] << (8 * (k & 3));
-        return Eight{make_uint2(v[0], v[1])};
-    }
+    static __device__ __forceinline__ Eight load(const u8* row, i32 x) { return Eight{__ldg((const uint2*)(row + x))}; }
     __device__ __forceinline__ i32 at(i32 k) const { return (i32)((k < 4 ? w.x : w.y) >> (8 * (k & 3)) & 255); }
 };
 template <>
 struct Eight<u16> {
     uint4 w;
-    static __device__ __forceinline__ Eight load(const u8* row, i32 x) { return Eight{*(const uint4*)(row + 2 * x)}; }
-    static __device__ __forceinline__ Eight gather(const u8* row, i32 x, i32 n) {
-        u32 v[4] = {0, 0, 0, 0};
-#pragma unroll
-        for (i32 k = 0; k < 8; k++) v[k >> 1] |= (u32)((const u16*)row)[reflect(x + k, n)] << (16 * (k & 1));
-        return Eight{make_uint4(v[0], v[1], v[2], v[3])};
-    }
+    static __device__ __forceinline__ Eight load(const u8* row, i32 x) { return Eight{__ldg((const uint4*)(row + 2 * x))}; }
     __device__ __forceinline__ i32 at(i32 k) const {
         const u32 v = k < 2 ? w.x : k < 4 ? w.y : k < 6 ? w.z : w.w;
         return (i32)(v >> (16 * (k & 1)) & 0xFFFF);
@@ -129,24 +117,23 @@ struct Wide {
     typedef u64 Sum;
 };
 
-// Sum of one thread's columns over `rows` rows from y0; `fits` says whether the form held.
+// Sum of one thread's columns over `rows` rows from y0; `fits` says whether the form held. Column x of the picture is the
+// thread's first one. The column sums beyond the left and right border are those of the reflected columns: `left` is set
+// in the thread that starts at column 0, and `end` is the local index of the last column where `border` (the same in all
+// lanes) says that some lane of the warp has it.
 template <class T, class F>
 __device__ __forceinline__ u64 motion_strip(const Motion& m, const u8* before, const u8* now, i32 x, i32 y0, i32 rows,
-                                            i32 valid, bool& fits) {
-    const bool inner = x >= 0 && x + 8 <= m.width;
+                                            bool left, bool border, i32 end, bool& fits) {
     typename F::Difference ring[5][8];
     typename F::Check check = 0;
     typename F::Sum total = 0;
+    // Rows end at multiples of 16 bytes, so that eight samples from a multiple of eight inside a row can be read.
+    const i32 from = min(max(x, 0), (m.width - 1) & ~7);
     Eight<T> p, c;
     auto fetch = [&](i32 i) {
-        const i64 at = (i64)reflect(y0 - 2 + i, m.height) * m.pitch;
-        if (inner) {
-            p = Eight<T>::load(before + at, x);
-            c = Eight<T>::load(now + at, x);
-        } else {
-            p = Eight<T>::gather(before + at, x, m.width);
-            c = Eight<T>::gather(now + at, x, m.width);
-        }
+        const u64 at = (u64)(u32)reflect_near(y0 - 2 + i, m.height) * (u32)m.pitch;
+        p = Eight<T>::load(before + at, from);
+        c = Eight<T>::load(now + at, from);
     };
     const i32 last = rows + 4;
     fetch(0);
@@ -171,13 +158,24 @@ __device__ __forceinline__ u64 motion_strip(const Motion& m, const u8* before, c
                     v[1] = __shfl_up_sync(~0u, v[9], 1);
                     v[10] = __shfl_down_sync(~0u, v[2], 1);
                     v[11] = __shfl_down_sync(~0u, v[3], 1);
-                    if (valid == 8) {
+                    v[0] = left ? v[4] : v[0];
+                    v[1] = left ? v[3] : v[1];
+                    if (border) {
 #pragma unroll
-                        for (i32 j = 0; j < 8; j++) total += F::magnitude(v[j], v[j + 1], v[j + 2], v[j + 3], v[j + 4]);
-                    } else {
+                        for (i32 j = 0; j < 8; j++) {
+                            if (j == end) {
+                                v[j + 3] = v[j + 1];
+                                v[j + 4] = v[j];
+                            }
+                        }
+                        // The last column is the next thread's first.
+                        if (end == 8) v[11] = v[9];
 #pragma unroll
                         for (i32 j = 0; j < 8; j++)
-                            if (j < valid) total += F::magnitude(v[j], v[j + 1], v[j + 2], v[j + 3], v[j + 4]);
+                            if (j <= end) total += F::magnitude(v[j], v[j + 1], v[j + 2], v[j + 3], v[j + 4]);
+                    } else {
+#pragma unroll
+                        for (i32 j = 0; j < 8; j++) total += F::magnitude(v[j], v[j + 1], v[j + 2], v[j + 3], v[j + 4]);
                     }
                 }
             }
@@ -196,12 +194,14 @@ __device__ __forceinline__ void motion_body(const Motion& m) {
     const i32 frame = m.start + (i32)blockIdx.x;
     const u8* before = place(m.frames, frame - m.stride) + m.offset;
     const u8* now = place(m.frames, frame) + m.offset;
-    const i32 x = (i32)blockIdx.y * MOTION_COLUMNS + (lane - 1) * 8;
-    // The first and the last lane serve their neighbours only.
-    const i32 valid = lane == 0 || lane == 31 ? 0 : min(max(m.width - x, 0), 8);
+    const i32 x0 = (i32)blockIdx.y * MOTION_COLUMNS, x = x0 + (lane - 1) * 8;
+    const bool border = x0 + 31 * 8 > m.width;
+    const i32 end = m.width - 1 - x;
     bool fits;
-    u64 total = motion_strip<T, F>(m, before, now, x, y0, rows, valid, fits);
-    if (__any_sync(~0u, !fits)) total = motion_strip<T, Wide>(m, before, now, x, y0, rows, valid, fits);
+    u64 total = motion_strip<T, F>(m, before, now, x, y0, rows, x == 0, border, end, fits);
+    if (__any_sync(~0u, !fits)) total = motion_strip<T, Wide>(m, before, now, x, y0, rows, x == 0, border, end, fits);
+    // The first and the last lane serve their neighbours only.
+    if (lane == 0 || lane == 31) total = 0;
 #pragma unroll
     for (i32 d = 16; d > 0; d >>= 1) total += __shfl_xor_sync(~0u, total, d);
     if (lane == 0) atomicAdd((u64*)m.out + blockIdx.x, total);

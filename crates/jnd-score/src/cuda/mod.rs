@@ -242,6 +242,10 @@ impl CudaScorer {
         let streams = layout.works.len().clamp(1, STREAMS);
         let compute =
             (0..streams).map(|_| Ok(Stream::new(context, Priority::Normal)?)).collect::<Result<Vec<_>>>()?;
+        // Rows are read to their padded ends, which nothing else writes.
+        // SAFETY: the part has that many bytes.
+        unsafe { copy.fill(arena.ptr(layout.ring), 0, arena.part_bytes(layout.ring) as usize) }?;
+        copy.synchronize()?;
         for work in &layout.works {
             work.prepare(&kernels, &arena, &copy)?;
         }

@@ -95,13 +95,13 @@ pub(super) struct Kernels {
     centre: Kernel,
     means: Kernel,
     covariance: Kernel,
-    eigen: Kernel,
-    factor: Kernel,
+    decompose: Kernel,
     entropy: Kernel,
     pair: Kernel,
     pub(super) place: Kernel,
     /// Bytes of shared memory that a block may have.
     shared: u32,
+    multiprocessors: u32,
 }
 
 impl Kernels {
@@ -118,12 +118,12 @@ impl Kernels {
             centre: module.kernel("score_centre")?,
             means: module.kernel("score_means")?,
             covariance: module.kernel("score_covariance")?,
-            eigen: module.kernel("score_eigen")?,
-            factor: module.kernel("score_factor")?,
+            decompose: module.kernel("score_decompose")?,
             entropy: module.kernel("score_entropy")?,
             pair: module.kernel("score_pair")?,
             place: module.kernel("score_place")?,
             shared: module.context().info().shared_bytes,
+            multiprocessors: module.context().info().multiprocessors,
         };
         Ok(kernels)
     }
@@ -493,26 +493,28 @@ impl Work {
             out: arena.ptr(b.covariance),
         };
         let one = (planes, 1, 1);
+        // With too few planes for the multiprocessors, two of them share a plane's sums.
+        let parts = (planes, if 2 * planes <= kernels.multiprocessors { 2 } else { 1 }, 1);
         let shared = if staged { shared } else { 0 };
         // SAFETY: as above; the shared memory is what the kernel asks for.
         unsafe { kernels.means.launch(stream, one, (64, 1, 1), shared, &mut [arg(&covariance)]) }?;
         mark("means", stream)?;
         // SAFETY: as above.
-        unsafe { kernels.covariance.launch(stream, one, (256, 1, 1), 0, &mut [arg(&covariance)]) }?;
+        unsafe { kernels.covariance.launch(stream, parts, (256, 1, 1), 0, &mut [arg(&covariance)]) }?;
         mark("covariance", stream)?;
         let eigen = params::Eigen { covariance: covariance.out, out: arena.ptr(b.eigen) };
-        // SAFETY: as above.
-        unsafe { kernels.eigen.launch(stream, one, (32, 1, 1), 0, &mut [arg(&eigen)]) }?;
-        mark("eigenvalues", stream)?;
         let factor = params::Factor {
             covariance: covariance.out,
             q: arena.ptr(b.q),
             r: arena.ptr(b.r),
             vanishes: arena.ptr(b.vanishes),
         };
+        let halves = (planes, 2, 1);
         // SAFETY: as above.
-        unsafe { kernels.factor.launch(stream, one, (256, 1, 1), 0, &mut [arg(&factor)]) }?;
-        mark("factors", stream)?;
+        unsafe {
+            kernels.decompose.launch(stream, halves, (256, 1, 1), 0, &mut [arg(&eigen), arg(&factor)])
+        }?;
+        mark("eigenvalues, factors", stream)?;
         let entropy = params::Entropy {
             plane: covariance.plane,
             stride: wo as i32,
@@ -544,7 +546,7 @@ impl Work {
         // SAFETY: as above; the results have a score for each pair of planes.
         unsafe { kernels.pair.launch(stream, (planes / 2, 1, 1), (256, 1, 1), 0, &mut [arg(&pair)]) }?;
         mark("score", stream)?;
-        Ok(8)
+        Ok(7)
     }
 
     /// The feature that the job computes.

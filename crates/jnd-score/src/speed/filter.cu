@@ -8,6 +8,8 @@ constexpr i32 DECIMATION = 16;
 constexpr i32 MAX_TAPS = 35;
 // Kept samples of a block.
 constexpr i32 KEPT = 64;
+// Rows whose loads are under way together: the usual number of taps.
+constexpr i32 GROUP = 9;
 
 struct Decimate {
     Frames frames;
@@ -54,19 +56,25 @@ struct Source {
     const u8* b;
     __device__ __forceinline__ f32 at(const Decimate& d, i32 x, i32 y) const {
         const i64 row = (i64)y * d.pitch;
-        const f32 v = number(((const T*)(a + row))[x], d.scale);
-        return d.difference ? v - number(((const T*)(b + row))[x], d.scale) : v;
+        const f32 v = number(__ldg((const T*)(a + row) + x), d.scale);
+        return d.difference ? v - number(__ldg((const T*)(b + row) + x), d.scale) : v;
     }
-    // Four samples from x, a multiple of 4, all inside the plane.
-    __device__ __forceinline__ void four(const Decimate& d, i32 x, i32 y, f32* v) const {
-        const i64 at = (i64)y * d.pitch + (i64)x * (i32)sizeof(T);
-        Four<T>::load(a + at).numbers(v, d.scale);
-        if (d.difference) {
-            f32 w[4];
-            Four<T>::load(b + at).numbers(w, d.scale);
-#pragma unroll
-            for (i32 k = 0; k < 4; k++) v[k] = v[k] - w[k];
-        }
+    // Four samples from x, a multiple of 4, all inside the plane: `take` asks for them, `numbers` uses them.
+    struct Raw {
+        Four<T> a, b;
+    };
+    __device__ __forceinline__ Raw take(const Decimate& d, i32 x, i32 y) const {
+        const u64 at = (u64)(u32)y * (u32)d.pitch + (u32)x * (u32)sizeof(T);
+        Raw raw;
+        raw.a = Four<T>::load(a + at);
+        if (d.difference) raw.b = Four<T>::load(b + at);
+        return raw;
+    }
+    static __device__ __forceinline__ void numbers(const Decimate& d, const Raw& raw, f32* v) {
+        if (d.difference)
+            raw.a.less(raw.b, v, d.scale);
+        else
+            raw.a.numbers(v, d.scale);
     }
     // Sample of the scaled plane: see prescale.rs.
     __device__ __forceinline__ f32 scaled(const Decimate& d, i32 x, i32 y) const {
@@ -112,6 +120,8 @@ __device__ __forceinline__ void decimate_body(const Decimate& d) {
     source.b = place(d.frames, frame) + one_of(d.subtrahend, which);
     const i32 half = d.taps_count >> 1, j0 = (i32)blockIdx.x * KEPT, kept = min(KEPT, d.out_width - j0);
     const i32 y0 = (i32)blockIdx.y * DECIMATION - half;
+    const i32 last = d.taps_count - 1;
+    const bool inside = y0 >= 0 && y0 + last < d.height;
     // Work goes by words of four columns. Column 0 of the block is 4 * side columns left of its first kept sample.
     const i32 side = (half + 3) >> 2, x0 = j0 * DECIMATION - 4 * side;
     // Up to three words around every kept sample; where the taps reach farther, all words.
@@ -122,12 +132,21 @@ __device__ __forceinline__ void decimate_body(const Decimate& d) {
         const i32 x = x0 + 4 * word;
         f32 acc[4] = {0.0f, 0.0f, 0.0f, 0.0f};
         if (!SCALED && x >= 0 && x + 4 <= d.width) {
-#pragma unroll 9
-            for (i32 k = 0; k < d.taps_count; k++) {
-                f32 v[4];
-                source.four(d, x, reflect(y0 + k, d.height), v);
+            // All rows of a group are asked for before the first is used.
+            for (i32 k0 = 0; k0 < d.taps_count; k0 += GROUP) {
+                typename Source<T>::Raw raw[GROUP];
 #pragma unroll
-                for (i32 c = 0; c < 4; c++) acc[c] = acc[c] + taps[k] * v[c];
+                for (i32 k = 0; k < GROUP; k++)
+                    raw[k] = source.take(d, x, inside ? y0 + min(k0 + k, last) : reflect(y0 + min(k0 + k, last), d.height));
+#pragma unroll
+                for (i32 k = 0; k < GROUP; k++) {
+                    if (k0 + k < d.taps_count) {
+                        f32 v[4];
+                        Source<T>::numbers(d, raw[k], v);
+#pragma unroll
+                        for (i32 c = 0; c < 4; c++) acc[c] = acc[c] + taps[k0 + k] * v[c];
+                    }
+                }
             }
         } else {
             for (i32 k = 0; k < d.taps_count; k++) {

@@ -15,10 +15,7 @@ struct Factor {
 
 constexpr i32 FACTOR_WARPS = 8;
 
-}  // namespace score
-
-extern "C" __global__ void __launch_bounds__(32 * score::FACTOR_WARPS) score_factor(score::Factor p) {
-    using namespace score;
+__device__ __forceinline__ void factor_body(const Factor& p) {
     __shared__ f32 c[WINDOWS][LANES], z[WINDOWS][LANES], q[WINDOWS][LANES], zn[WINDOWS][LANES], qn[WINDOWS][LANES];
     __shared__ f32 v[LANES];
     const i32 t = (i32)threadIdx.x, lane = t & 31, warp = t >> 5;
@@ -77,5 +74,17 @@ extern "C" __global__ void __launch_bounds__(32 * score::FACTOR_WARPS) score_fac
     const i32 any = __syncthreads_or(vanishes);
     if (t == 0) ((u32*)p.vanishes)[blockIdx.x] = any ? 1u : 0u;
 }
-JND_KERNEL(score_factor)
-// sass: score_factor ffma=24
+
+}  // namespace score
+
+// Everything that the covariance alone decides. Grid: matrices, and two halves that need nothing of each other: the
+// eigenvalues, a long chain in one warp, and the factors, in the whole block.
+extern "C" __global__ void __launch_bounds__(32 * score::FACTOR_WARPS) score_decompose(score::Eigen e, score::Factor f) {
+    if (blockIdx.y == 0) {
+        if (threadIdx.x < 32) score::eigen_body(e);
+    } else {
+        score::factor_body(f);
+    }
+}
+JND_KERNEL(score_decompose)
+// sass: score_decompose ffma=65
