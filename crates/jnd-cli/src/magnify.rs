@@ -1,5 +1,6 @@
 //! `jnd magnify`: arguments, and what is printed.
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use jnd::magnify::{Filter, Init, Pipeline};
@@ -9,7 +10,7 @@ use jnd::video::{
 };
 use jnd::{Applied, Band, Device, Event, FilterName, MIT_DROPS, MagnifyFile, Overrides, Report, Spool};
 
-use crate::exit::{DONE, Failure, TRUNCATED};
+use crate::exit::{DONE, Failure, TRUNCATED, USAGE};
 use crate::progress::{Progress, ProgressMode};
 use crate::{Verbosity, interrupt, units};
 
@@ -170,6 +171,12 @@ enum DeviceArg {
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let job = job(args)?;
+    if job.output == Output::Stdout && std::io::stdout().is_terminal() {
+        return Err(Failure::new(
+            USAGE,
+            "a terminal cannot show a video; send standard output to a file or a pipe",
+        ));
+    }
     let verbosity = args.verbosity;
     let mut progress = Progress::new(args.progress, verbosity.quiet);
     let report = jnd::magnify_file(&job, &mut |event| match event {
