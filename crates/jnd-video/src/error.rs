@@ -102,7 +102,7 @@ pub enum Error {
         what: String,
     },
     /// The `ffmpeg` or `ffprobe` program failed.
-    #[error("{path}: {program} failed ({status})")]
+    #[error("{path}: {program} failed ({status}): {}", source.short())]
     Child {
         /// The file, or a name for the stream.
         path: String,
@@ -203,6 +203,19 @@ pub enum Error {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ChildMessage(pub String);
+
+impl ChildMessage {
+    /// The beginning, fit for one line.
+    fn short(&self) -> String {
+        /// Characters of it.
+        const SHORT: usize = 200;
+        let mut text: String = self.0.chars().take(SHORT).collect();
+        if text.len() < self.0.len() {
+            text.push_str("...");
+        }
+        text
+    }
+}
 
 impl Error {
     pub(crate) fn io(path: impl Into<String>, source: std::io::Error) -> Self {

@@ -3,6 +3,7 @@
 use std::io::Read;
 
 use crate::output::OutputFile;
+use crate::rotate::Rotated;
 use crate::source::read_up_to;
 use crate::{
     Buffer, ChromaRounding, Error, Frame, FrameSink, FrameSource, PixelFormat, RawGeometry, Result,
@@ -148,21 +149,27 @@ fn expand_planes<T: Copy + Default>(
     }
 }
 
-/// Writes raw frames, chroma rounded up.
+/// Writes raw frames, chroma rounded up, turned upright.
 pub(crate) struct RawWriter {
     out: OutputFile,
     info: StreamInfo,
+    turned: Option<Rotated>,
 }
 
 impl RawWriter {
-    pub(crate) fn new(out: OutputFile, info: StreamInfo) -> Self {
-        Self { out, info }
+    pub(crate) fn new(out: OutputFile, info: StreamInfo) -> Result<Self> {
+        let turned = Rotated::new(&info)?;
+        Ok(Self { out, info, turned })
     }
 }
 
 impl FrameSink for RawWriter {
     fn write(&mut self, frame: &Frame) -> Result<()> {
         crate::sink::check_frame(&self.info, frame)?;
+        let frame = match &mut self.turned {
+            Some(t) => t.turn(frame)?,
+            None => frame,
+        };
         self.out.with(|w| w.write_all(frame.bytes()))
     }
 
@@ -172,6 +179,18 @@ impl FrameSink for RawWriter {
 
     fn encoder(&self) -> String {
         "raw".into()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let size = self.turned.as_ref().map_or(&self.info, Rotated::info);
+        let mut notes = vec![format!(
+            "raw frames say nothing of themselves: these are {}x{} {} at {} frames a second",
+            size.width, size.height, size.format, size.rate
+        )];
+        if self.turned.is_some() {
+            notes.push(format!("the pixels were turned by {} degrees", self.info.rotation));
+        }
+        notes
     }
 }
 

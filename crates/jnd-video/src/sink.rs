@@ -174,7 +174,7 @@ pub fn create(output: &Output, info: &StreamInfo, options: &CreateOptions) -> Re
     let open = || OutputFile::create(output, options.overwrite);
     match extension.as_deref() {
         None | Some("y4m") => Ok(Box::new(Y4mWriter::new(open()?, output.to_string(), info)?)),
-        Some("yuv" | "raw" | "rgb") => Ok(Box::new(RawWriter::new(open()?, info.clone()))),
+        Some("yuv" | "raw" | "rgb") => Ok(Box::new(RawWriter::new(open()?, info.clone())?)),
         Some(other) => {
             let (Some(container), Output::Path(path)) = (Container::of(other), output) else {
                 return Err(Error::unsupported(

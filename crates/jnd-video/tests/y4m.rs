@@ -216,6 +216,32 @@ fn frames_of_another_stream_are_refused() {
     assert!(matches!(sink.write(&wrong), Err(Error::FrameMismatch { .. })));
 }
 
+#[test]
+fn interleaved_chroma_is_written_planar_and_raw_frames_are_turned() {
+    let dir = tempfile::tempdir().unwrap();
+    let format = PixelFormat::new(Layout::Nv12, 8).unwrap();
+    let info = StreamInfo::new(format, 2, 2, Rate::new(25, 1).unwrap()).unwrap();
+    let mut f = Frame::new(format, 2, 2).unwrap();
+    f.bytes_mut().copy_from_slice(&[1, 2, 3, 4, 10, 20]);
+    let path = dir.path().join("a.y4m");
+    let mut sink = create(&Output::Path(path.clone()), &info, &CreateOptions::default()).unwrap();
+    sink.write(&f).unwrap();
+    sink.finish().unwrap();
+    assert!(std::fs::read(&path).unwrap().ends_with(b"FRAME\n\x01\x02\x03\x04\x0a\x14"));
+
+    let mut info =
+        StreamInfo::new(PixelFormat::new(Layout::Gray, 8).unwrap(), 2, 1, Rate::new(25, 1).unwrap()).unwrap();
+    info.rotation = 180;
+    let mut f = Frame::new(info.format, 2, 1).unwrap();
+    f.bytes_mut().copy_from_slice(&[1, 2]);
+    let path = dir.path().join("a.yuv");
+    let mut sink = create(&Output::Path(path.clone()), &info, &CreateOptions::default()).unwrap();
+    assert!(sink.notes().iter().any(|n| n.contains("180")));
+    sink.write(&f).unwrap();
+    sink.finish().unwrap();
+    assert_eq!(std::fs::read(&path).unwrap(), [2, 1]);
+}
+
 fn formats() -> impl Strategy<Value = PixelFormat> {
     (
         prop::sample::select(vec![Layout::Gray, Layout::Yuv420, Layout::Yuv422, Layout::Yuv444]),

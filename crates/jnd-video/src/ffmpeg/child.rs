@@ -133,7 +133,7 @@ mod tests {
         let ended = r.wait().unwrap();
         assert_eq!(ended.lines, ["one", "two"]);
         let e = r.failure(&ended);
-        assert!(e.to_string().contains("x.mp4") && e.to_string().contains('3'), "{e}");
+        assert!(e.to_string().contains("x.mp4") && e.to_string().contains("one; two"), "{e}");
         assert_eq!(std::error::Error::source(&e).unwrap().to_string(), "one; two");
     }
 }

@@ -1,8 +1,8 @@
 //! Writing frames.
 
 use super::header::write_header;
+use crate::adapt::Adapter;
 use crate::output::OutputFile;
-use crate::rotate::Rotated;
 use crate::{Frame, FrameSink, Result, StreamInfo};
 
 /// Writes a YUV4MPEG2 stream. The format has no rotation tag, so the pixels are turned; and no timestamps, so frames
@@ -10,14 +10,14 @@ use crate::{Frame, FrameSink, Result, StreamInfo};
 pub(crate) struct Y4mWriter {
     out: OutputFile,
     info: StreamInfo,
-    turned: Option<Rotated>,
+    adapter: Adapter,
 }
 
 impl Y4mWriter {
     pub(crate) fn new(out: OutputFile, name: String, info: &StreamInfo) -> Result<Self> {
-        let turned = Rotated::new(info)?;
-        let header = write_header(turned.as_ref().map_or(info, Rotated::info), &name)?;
-        let mut this = Self { out, info: info.clone(), turned };
+        let adapter = Adapter::new(info, true, (false, false))?;
+        let header = write_header(adapter.info(), &name)?;
+        let mut this = Self { out, info: info.clone(), adapter };
         this.out.with(|w| w.write_all(header.as_bytes()))?;
         Ok(this)
     }
@@ -26,10 +26,7 @@ impl Y4mWriter {
 impl FrameSink for Y4mWriter {
     fn write(&mut self, frame: &Frame) -> Result<()> {
         crate::sink::check_frame(&self.info, frame)?;
-        let frame = match &mut self.turned {
-            Some(t) => t.turn(frame)?,
-            None => frame,
-        };
+        let frame = self.adapter.apply(frame)?;
         self.out.with(|w| {
             w.write_all(b"FRAME\n")?;
             w.write_all(frame.bytes())
@@ -53,7 +50,7 @@ impl FrameSink for Y4mWriter {
                 self.info.rate
             ));
         }
-        if self.turned.is_some() {
+        if self.info.rotation != 0 {
             notes.push(format!(
                 "YUV4MPEG2 has no rotation tag: the pixels were turned by {} degrees",
                 self.info.rotation
