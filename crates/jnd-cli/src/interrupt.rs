@@ -28,8 +28,12 @@ pub(crate) fn install() {
     }
 }
 
+/// What is said of an interrupted run.
+pub(crate) const MESSAGE: &str = "interrupted; no unfinished file was left";
+
 fn leave() {
     jnd::video::remove_partial_outputs();
+    eprintln!("jnd: error: {MESSAGE}");
     std::process::exit(i32::from(crate::exit::INTERRUPTED));
 }
 
