@@ -1,6 +1,7 @@
 //! The `jnd` command: a thin layer over the `jnd` library. Every job that has to do with video is the library's; this
 //! program reads arguments, shows progress, prints what happened and turns it into an exit code.
 
+mod bench;
 mod demo;
 mod doctor;
 mod exit;
@@ -35,6 +36,8 @@ enum Commands {
     Presets,
     /// Make a small clip with a known pulse and sway, magnify it and measure the result.
     Demo(demo::Args),
+    /// Measure how fast this machine magnifies, beside what its memory can do.
+    Bench(bench::Args),
     /// Say what works on this machine, and what is missing.
     Doctor,
     /// Print a shell's completions.
@@ -61,6 +64,7 @@ impl Commands {
             Self::Magnify(args) => args.verbosity,
             Self::Score(args) => args.verbosity,
             Self::Demo(args) => args.verbosity,
+            Self::Bench(args) => args.verbosity,
             Self::Presets | Self::Doctor | Self::Completions(_) | Self::Man => Verbosity::default(),
         }
     }
@@ -94,6 +98,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Commands::Score(args) => score::run(&args),
         Commands::Presets => presets::run(),
         Commands::Demo(args) => demo::run(&args),
+        Commands::Bench(args) => bench::run(&args),
         Commands::Doctor => doctor::run(),
         Commands::Completions(args) => shell::completions(&args, Cli::command()),
         Commands::Man => shell::manual(Cli::command()),

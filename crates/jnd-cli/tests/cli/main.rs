@@ -2,6 +2,7 @@
 //! where it is not there.
 
 mod arguments;
+mod bench;
 mod foreign;
 mod formats;
 mod ideal;
