@@ -91,6 +91,7 @@ pub(super) struct Kernels {
     float_motion_half: Kernel,
     float_motion_total: Kernel,
     decimate: Kernel,
+    decimate_difference: Kernel,
     decimate_scaled: Kernel,
     centre: Kernel,
     means: Kernel,
@@ -114,6 +115,7 @@ impl Kernels {
             float_motion_half: typed("score_float_motion_half_u8", "score_float_motion_half_u16")?,
             float_motion_total: module.kernel("score_float_motion_total")?,
             decimate: typed("score_decimate_u8", "score_decimate_u16")?,
+            decimate_difference: typed("score_decimate_difference_u8", "score_decimate_difference_u16")?,
             decimate_scaled: typed("score_decimate_scaled_u8", "score_decimate_scaled_u16")?,
             centre: module.kernel("score_centre")?,
             means: module.kernel("score_means")?,
@@ -462,7 +464,11 @@ impl Work {
             out_height: s.decimated.1 as i32,
             out: arena.ptr(b.decimated),
         };
-        let kernel = if scaler.is_some() { &kernels.decimate_scaled } else { &kernels.decimate };
+        let kernel = match (scaler, difference) {
+            (Some(_), _) => &kernels.decimate_scaled,
+            (None, true) => &kernels.decimate_difference,
+            (None, false) => &kernels.decimate,
+        };
         let (wo, ho) = s.decimated;
         let grid = (wo.div_ceil(params::KEPT) as u32, ho as u32, planes);
         // SAFETY: for this launch and those below, the parameters are the kernels'; every part holds what `new` counted for
@@ -497,10 +503,10 @@ impl Work {
         let parts = (planes, if 2 * planes <= kernels.multiprocessors { 2 } else { 1 }, 1);
         let shared = if staged { shared } else { 0 };
         // SAFETY: as above; the shared memory is what the kernel asks for.
-        unsafe { kernels.means.launch(stream, one, (64, 1, 1), shared, &mut [arg(&covariance)]) }?;
+        unsafe { kernels.means.launch(stream, one, (288, 1, 1), shared, &mut [arg(&covariance)]) }?;
         mark("means", stream)?;
         // SAFETY: as above.
-        unsafe { kernels.covariance.launch(stream, parts, (256, 1, 1), 0, &mut [arg(&covariance)]) }?;
+        unsafe { kernels.covariance.launch(stream, parts, (512, 1, 1), 0, &mut [arg(&covariance)]) }?;
         mark("covariance", stream)?;
         let eigen = params::Eigen { covariance: covariance.out, out: arena.ptr(b.eigen) };
         let factor = params::Factor {

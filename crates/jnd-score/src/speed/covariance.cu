@@ -26,6 +26,8 @@ struct Covariance {
 
 // Rows of the plane that are held while the sums pass: five in use, one on its way.
 constexpr i32 RING = 6;
+// Threads that bring rows.
+constexpr i32 BRINGERS = 256;
 
 // Positions whose differences are held at a time, twice.
 constexpr i32 SEGMENT = 64;
@@ -34,7 +36,7 @@ constexpr i32 PITCH = 26;
 constexpr i32 PAIRS = 13;
 // Warps that add, and warps that form differences.
 constexpr i32 ADDERS = 3;
-constexpr i32 FORMERS = 5;
+constexpr i32 FORMERS = 13;
 
 // sum + row[0] + row[1] + ..., one after another; many numbers are read before the first is added.
 __device__ __forceinline__ f32 chain(f32 sum, const f32* row, i32 n) {
@@ -54,9 +56,9 @@ __device__ __forceinline__ f32 chain(f32 sum, const f32* row, i32 n) {
 
 }  // namespace score
 
-// One block of two warps a plane: lane e of the first adds window e, the other brings the rows. Dynamic shared memory:
+// One block a plane: lane e of the first warp adds window e, the other warps bring the rows. Dynamic shared memory:
 // RING rows of `width + 4` numbers, rounded up to 5 more than a multiple of 32, so that no two windows share a bank.
-extern "C" __global__ void __launch_bounds__(64) score_means(score::Covariance c) {
+extern "C" __global__ void __launch_bounds__(32 + score::BRINGERS) score_means(score::Covariance c) {
     using namespace score;
     JND_DYNAMIC_SHARED(memory);
     f32* rows = (f32*)memory;
@@ -72,14 +74,14 @@ extern "C" __global__ void __launch_bounds__(64) score_means(score::Covariance c
         ((f32*)c.means)[blockIdx.x * LANES + t] = sum / (f32)((i64)c.width * c.height);
         return;
     }
-    for (i32 i = t; i < BLOCK * n; i += 64) rows[i / n * pitch + i % n] = __ldg(plane + (i64)(i / n) * c.stride + i % n);
+    for (i32 i = t; i < BLOCK * n; i += 32 + BRINGERS) rows[i / n * pitch + i % n] = __ldg(plane + (i64)(i / n) * c.stride + i % n);
     __syncthreads();
     f32 sum = 0.0f;
     for (i32 y = 0; y < c.height; y++) {
         if (t >= 32) {
             if (y + BLOCK < c.height + BLOCK - 1) {
                 f32* to = rows + (y + BLOCK) % RING * pitch;
-                for (i32 x = t - 32; x < n; x += 32) to[x] = __ldg(plane + (i64)(y + BLOCK) * c.stride + x);
+                for (i32 x = t - 32; x < n; x += BRINGERS) to[x] = __ldg(plane + (i64)(y + BLOCK) * c.stride + x);
             }
         } else if (t < WINDOWS) {
             const f32* row = rows + (y + t / BLOCK) % RING * pitch + t % BLOCK;
@@ -111,7 +113,7 @@ constexpr i32 AHEAD = 4;
 }  // namespace score
 
 // Grid: planes, and parts of the pairs of windows: a plane's sums are shared out to several blocks where there are fewer
-// planes than multiprocessors. Three warps hold the sums, two by two windows a thread; five warps form the differences of
+// planes than multiprocessors. Three warps hold the sums, two by two windows a thread; the others form the differences of
 // the next positions meanwhile, each once.
 extern "C" __global__ void __launch_bounds__(32 * (score::ADDERS + score::FORMERS), 1) score_covariance(score::Covariance c) {
     using namespace score;

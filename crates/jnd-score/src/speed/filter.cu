@@ -63,15 +63,17 @@ struct Source {
     struct Raw {
         Four<T> a, b;
     };
+    template <bool DIFFERENCE>
     __device__ __forceinline__ Raw take(const Decimate& d, i32 x, i32 y) const {
         const u64 at = (u64)(u32)y * (u32)d.pitch + (u32)x * (u32)sizeof(T);
         Raw raw;
         raw.a = Four<T>::load(a + at);
-        if (d.difference) raw.b = Four<T>::load(b + at);
+        if (DIFFERENCE) raw.b = Four<T>::load(b + at);
         return raw;
     }
+    template <bool DIFFERENCE>
     static __device__ __forceinline__ void numbers(const Decimate& d, const Raw& raw, f32* v) {
-        if (d.difference)
+        if (DIFFERENCE)
             raw.a.less(raw.b, v, d.scale);
         else
             raw.a.numbers(v, d.scale);
@@ -107,7 +109,7 @@ __device__ __forceinline__ i32 padded(i32 i) { return i + (i >> 4); }
 // Element i, without an address that varies: parameters are constants.
 __device__ __forceinline__ i64 one_of(const i64 (&v)[4], i32 i) { return i < 2 ? (i == 0 ? v[0] : v[1]) : i == 2 ? v[2] : v[3]; }
 
-template <class T, bool SCALED>
+template <class T, bool SCALED, bool DIFFERENCE>
 __device__ __forceinline__ void decimate_body(const Decimate& d) {
     __shared__ f32 column[(KEPT + 4) * (DECIMATION + 1)];
     __shared__ f32 taps[MAX_TAPS];
@@ -135,16 +137,24 @@ __device__ __forceinline__ void decimate_body(const Decimate& d) {
             // All rows of a group are asked for before the first is used.
             for (i32 k0 = 0; k0 < d.taps_count; k0 += GROUP) {
                 typename Source<T>::Raw raw[GROUP];
+                const bool whole = inside && k0 + GROUP <= d.taps_count;
+                if (whole) {
 #pragma unroll
-                for (i32 k = 0; k < GROUP; k++)
-                    raw[k] = source.take(d, x, inside ? y0 + min(k0 + k, last) : reflect(y0 + min(k0 + k, last), d.height));
+                    for (i32 k = 0; k < GROUP; k++) raw[k] = source.template take<DIFFERENCE>(d, x, y0 + k0 + k);
 #pragma unroll
-                for (i32 k = 0; k < GROUP; k++) {
-                    if (k0 + k < d.taps_count) {
+                    for (i32 k = 0; k < GROUP; k++) {
                         f32 v[4];
-                        Source<T>::numbers(d, raw[k], v);
+                        Source<T>::template numbers<DIFFERENCE>(d, raw[k], v);
 #pragma unroll
                         for (i32 c = 0; c < 4; c++) acc[c] = acc[c] + taps[k0 + k] * v[c];
+                    }
+                } else {
+                    for (i32 k = k0; k < min(k0 + GROUP, d.taps_count); k++) {
+                        f32 v[4];
+                        Source<T>::template numbers<DIFFERENCE>(
+                            d, source.template take<DIFFERENCE>(d, x, reflect(y0 + k, d.height)), v);
+#pragma unroll
+                        for (i32 c = 0; c < 4; c++) acc[c] = acc[c] + taps[k] * v[c];
                     }
                 }
             }
@@ -174,23 +184,33 @@ __device__ __forceinline__ void decimate_body(const Decimate& d) {
 
 // Grid: groups of 64 kept columns, kept rows, planes.
 extern "C" __global__ void __launch_bounds__(192) score_decimate_u8(score::Decimate d) {
-    score::decimate_body<u8, false>(d);
+    score::decimate_body<u8, false, false>(d);
 }
 JND_KERNEL(score_decimate_u8)
 
-extern "C" __global__ void __launch_bounds__(192) score_decimate_u16(score::Decimate d) {
-    score::decimate_body<u16, false>(d);
+extern "C" __global__ void __launch_bounds__(192) score_decimate_difference_u8(score::Decimate d) {
+    score::decimate_body<u8, false, true>(d);
 }
-JND_KERNEL(score_decimate_u16)
+JND_KERNEL(score_decimate_difference_u8)
 
 extern "C" __global__ void __launch_bounds__(192, 2) score_decimate_scaled_u8(score::Decimate d) {
-    score::decimate_body<u8, true>(d);
+    score::decimate_body<u8, true, false>(d);
 }
 JND_KERNEL(score_decimate_scaled_u8)
 // sass: score_decimate_scaled_u8 ffma=32
 
+extern "C" __global__ void __launch_bounds__(192) score_decimate_u16(score::Decimate d) {
+    score::decimate_body<u16, false, false>(d);
+}
+JND_KERNEL(score_decimate_u16)
+
+extern "C" __global__ void __launch_bounds__(192) score_decimate_difference_u16(score::Decimate d) {
+    score::decimate_body<u16, false, true>(d);
+}
+JND_KERNEL(score_decimate_difference_u16)
+
 extern "C" __global__ void __launch_bounds__(192, 2) score_decimate_scaled_u16(score::Decimate d) {
-    score::decimate_body<u16, true>(d);
+    score::decimate_body<u16, true, false>(d);
 }
 JND_KERNEL(score_decimate_scaled_u16)
 // sass: score_decimate_scaled_u16 ffma=32
