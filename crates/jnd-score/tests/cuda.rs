@@ -295,7 +295,7 @@ fn small() -> Geometry {
 }
 
 #[test]
-fn clips_of_every_length_and_batch() {
+fn quick_clips_of_every_length_and_batch() {
     let features = [
         Feature::parse("motion=motion_five_frame_window=true").unwrap(),
         Feature::parse("float_motion").unwrap(),
@@ -315,7 +315,7 @@ fn clips_of_every_length_and_batch() {
 }
 
 #[test]
-fn two_scorers_share_a_card() {
+fn quick_two_scorers_share_a_card() {
     for context in jnd_cuda_shim::contexts() {
         let (features, geometry) = (usual(), small());
         let a = clip(geometry, 5, Content::Texture, &mut Random(1));
@@ -374,7 +374,7 @@ fn frames_of_another_size_and_frames_after_the_end_are_refused() {
 }
 
 #[test]
-fn slots_and_planes_on_the_card_give_the_same_scores() {
+fn quick_slots_and_planes_on_the_card_give_the_same_scores() {
     let (features, geometry) = (usual(), Geometry { width: 177, height: 163, ..small() });
     let pairs = clip(geometry, 5, Content::Texture, &mut Random(9));
     let want = on_processor(&features, geometry, &pairs, 1);
