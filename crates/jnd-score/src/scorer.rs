@@ -251,7 +251,13 @@ impl Scorer {
         let wanted =
             self.workers.shared().jobs.iter().map(|j| reported || !matches!(j, Job::Chroma { .. })).collect();
         self.workers.push(Task { frame, pair, earlier, wanted });
-        self.collect()
+        self.collect()?;
+        // One thread that is slow with the oldest pair must not let the others run ahead without end.
+        while self.pushed - self.scored > self.workers.limit() {
+            self.workers.wait_for(self.scored);
+            self.collect()?;
+        }
+        Ok(())
     }
 
     /// Passes on whatever has been computed, in the order of frames, and sorts out frames no longer needed.
@@ -309,6 +315,34 @@ fn copy_planes<T: Copy>(
             } else {
                 copy(from[i].row(y), row);
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// However fast pairs come, no more are held than threads can be at work on.
+    #[test]
+    fn frames_held_stay_few() {
+        let geometry =
+            Geometry { format: PixelFormat::new(Layout::Yuv420, 8).unwrap(), width: 64, height: 48 };
+        let features =
+            ["motion=motion_five_frame_window=true", "float_motion"].map(|f| Feature::parse(f).unwrap());
+        for threads in [1, 2, 5] {
+            let options = ScorerOptions { threads, ..Default::default() };
+            let mut scorer = Scorer::new(&features, geometry, options).unwrap();
+            let mut most = 0;
+            for _ in 0..3000 {
+                let (r, d) = scorer.take_frames().unwrap();
+                scorer.push_owned(r, d).unwrap();
+                most = most.max(scorer.window.len() + scorer.spare.len());
+                while scorer.next_score().is_some() {}
+            }
+            scorer.finish().unwrap();
+            // At work, waiting, needed by the next two, and outcomes kept until an earlier frame's are there.
+            assert!(most <= 4 * threads + 4, "{threads} threads held {most} pairs");
         }
     }
 }

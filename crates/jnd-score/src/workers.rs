@@ -76,6 +76,7 @@ impl Queue {
     /// Runs a task outside the lock.
     fn run(&self, task: Task, scratch: &mut Scratch) {
         let frame = task.frame;
+        let _ieee = jnd_video::fpu::Ieee::enter();
         let outcome = catch_unwind(AssertUnwindSafe(|| self.shared.run(task, scratch))).ok();
         let mut state = self.lock();
         state.done.insert(frame, outcome);
@@ -167,6 +168,31 @@ impl Workers {
             Some(Some(outcomes)) => Ok(Some(outcomes)),
             Some(None) => Err(Error::Worker(frame)),
         }
+    }
+
+    /// Helps until `frame`, which was pushed, is done.
+    pub(crate) fn wait_for(&mut self, frame: u64) {
+        loop {
+            let mut state = self.queue.lock();
+            if state.done.contains_key(&frame) {
+                return;
+            }
+            if let Some(task) = state.waiting.pop_front() {
+                state.running += 1;
+                drop(state);
+                self.queue.run(task, &mut self.scratch);
+            } else if state.running == 0 {
+                return;
+            } else {
+                drop(self.queue.result.wait(state).unwrap_or_else(PoisonError::into_inner));
+            }
+        }
+    }
+
+    /// Pairs whose outcomes may be outstanding: what is at work and what waits, twice, so that one slow thread does not
+    /// hold up the others at once.
+    pub(crate) fn limit(&self) -> u64 {
+        4 * (self.threads.len() as u64 + 1)
     }
 
     /// Helps until every task is done.

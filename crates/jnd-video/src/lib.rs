@@ -6,6 +6,7 @@ mod boxes;
 mod error;
 mod ffmpeg;
 mod format;
+pub mod fpu;
 mod frame;
 #[cfg(feature = "h264")]
 mod h264;
