@@ -19,9 +19,34 @@ pub(crate) fn facts() -> Vec<(&'static str, String)> {
     fact("system", format!("{} {}", std::env::consts::OS, std::env::consts::ARCH));
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
     fact("processor", format!("{threads} threads, {}", vector_instructions()));
+    for (i, card) in cards().into_iter().enumerate() {
+        fact(if i == 0 { "card" } else { "" }, card);
+    }
     fact("built in", built_in());
     fact("ffmpeg", ffmpeg());
     facts
+}
+
+/// Every card that can be used, or why there is none.
+fn cards() -> Vec<String> {
+    match jnd::cuda::devices() {
+        Ok(all) => all
+            .iter()
+            .map(|d| {
+                format!(
+                    "{} {}, compute capability {}.{}, {:.0} GiB, driver for CUDA {}.{}: magnify and score",
+                    d.device,
+                    d.name,
+                    d.capability.0,
+                    d.capability.1,
+                    d.memory as f64 / f64::from(1u32 << 30),
+                    d.driver.0,
+                    d.driver.1
+                )
+            })
+            .collect(),
+        Err(e) => vec![format!("none, the processor does everything: {e}")],
+    }
 }
 
 /// What can be read and written with nothing else installed.

@@ -103,13 +103,15 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value = "auto", help_heading = "Output")]
     encoder: CodecSource,
 
-    /// Where to compute.
-    #[arg(long, value_enum, default_value = "auto", help_heading = "Work")]
-    device: DeviceArg,
+    /// Where to compute: `auto` (a card if one can be used, else the processor), `cpu`, `cuda` or `cuda:N`. The result
+    /// does not depend on it.
+    #[arg(long, value_name = "DEVICE", default_value = "auto", help_heading = "Work")]
+    device: Device,
     /// Threads that compute; 0 is one a processor core. The result does not depend on it.
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Work")]
     threads: usize,
-    /// Most memory that the ideal filter may take; above it the picture is worked on in strips, with the same result.
+    /// Most memory that the ideal filter may take; above it the picture is worked on in strips, with the same result. On a
+    /// card, where given: most of its memory that any filter may take; above it the job is refused.
     #[arg(long, value_name = "SIZE", default_value = "2GiB", value_parser = units::bytes, help_heading = "Work")]
     memory: u64,
     /// Directory in which the frames of a pipe are kept while the ideal filter needs them twice, and results while it
@@ -158,14 +160,6 @@ enum CodecArg {
     Hevc,
     Ffv1,
     Vp9,
-}
-
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum DeviceArg {
-    /// The best there is.
-    Auto,
-    /// The processor.
-    Cpu,
 }
 
 /// Runs the command.
@@ -255,10 +249,7 @@ fn job(args: &Args) -> Result<MagnifyFile, Failure> {
         ..CreateOptions::default()
     };
     job.drop_last = if args.mit_compat { MIT_DROPS } else { 0 };
-    job.device = match args.device {
-        DeviceArg::Auto => Device::Auto,
-        DeviceArg::Cpu => Device::Cpu,
-    };
+    job.device = args.device;
     job.threads = args.threads;
     job.memory = args.memory;
     job.spool = match &args.spool {

@@ -142,7 +142,7 @@ impl std::fmt::Debug for DeviceMagnifier {
 /// Frames of a chunk on a device: enough to keep every multiprocessor busy, few enough to stay near its cache.
 pub fn default_chunk(source: &Source) -> usize {
     let frame = source.format.frame_bytes(source.width, source.height, ChromaRounding::Ceil);
-    ((48 << 20) / frame.max(1)).clamp(4, 256)
+    ((96 << 20) / frame.max(1)).clamp(4, 256)
 }
 
 impl DeviceMagnifier {

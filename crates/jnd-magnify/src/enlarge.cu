@@ -7,17 +7,23 @@ struct EnlargeArgs {
     Planes up;
     Planes out;
     i32 count;
-    i32 pad;
+    // What is in `out` already is added.
+    i32 add;
 };
 
-// A level without a filter of its own: two pixels a thread.
+// A level of all frames of a chunk: two pixels a thread.
 __device__ __forceinline__ void enlarge(const EnlargeArgs& a) {
     const i32 i = (i32)(blockIdx.x * blockDim.x + threadIdx.x), y = (i32)(blockIdx.y * blockDim.y + threadIdx.y);
     if (2 * i >= a.out.width || y >= a.out.height) return;
     const i64 t = blockIdx.z / a.count, p = blockIdx.z % a.count;
     const f32* up = (const f32*)a.up.ptr + t * a.up.frame + p * a.up.plane;
-    const Pair e = enlarged(up, a.up.pitch, a.up.width, a.up.height, i, y);
+    Pair e = enlarged(up, a.up.pitch, a.up.width, a.up.height, i, y);
     f32* out = (f32*)a.out.ptr + t * a.out.frame + p * a.out.plane + (i64)y * a.out.pitch + 2 * i;
+    if (a.add) {
+        const float2 f = *(const float2*)out;
+        e.a = e.a + f.x;
+        e.b = e.b + f.y;
+    }
     *(float2*)out = make_float2(e.a, e.b);
 }
 

@@ -45,11 +45,11 @@ struct Words {
     u32 w[C * sizeof(S)];
 };
 
-template <class S, int C>
+template <class S, int C, bool FAST>
 __device__ __forceinline__ Words<S, C> load_pixels(const u8* row, i32 block, i32 width, bool vec) {
     constexpr int W = C * sizeof(S);
     Words<S, C> r;
-    if (vec && 4 * block + 4 <= width) {
+    if (FAST || (vec && 4 * block + 4 <= width)) {
         const u32* p = (const u32*)(row + (i64)block * (W * 4));
 #pragma unroll
         for (int i = 0; i < W; i++) r.w[i] = p[i];
@@ -66,10 +66,10 @@ __device__ __forceinline__ Words<S, C> load_pixels(const u8* row, i32 block, i32
     return r;
 }
 
-template <class S, int C>
-__device__ __forceinline__ void store_pixels(u8* row, i32 block, i32 width, bool vec, bool whole, const Words<S, C>& r) {
+template <class S, int C, bool FAST>
+__device__ __forceinline__ void store_pixels(u8* row, i32 block, i32 width, bool vec, const Words<S, C>& r) {
     constexpr int W = C * sizeof(S);
-    if (vec && whole && W == 3) {
+    if (FAST && W == 3) {
         // Every lane has its 12 bytes: exchanged so that the warp writes 128 bytes in a row, three times. Word n of the
         // warp belongs to lane n / 3. In round k every lane gives its word k, and lane l gets the word n with
         // n = l (mod 32) and n = k (mod 3): that of lane (l - k) / 3 (mod 32), and 11 is the inverse of 3.
@@ -90,7 +90,7 @@ __device__ __forceinline__ void store_pixels(u8* row, i32 block, i32 width, bool
         __stcs(p + 64, o2);
         return;
     }
-    if (vec && 4 * block + 4 <= width) {
+    if (FAST || (vec && 4 * block + 4 <= width)) {
         u32* p = (u32*)(row + (i64)block * (W * 4));
 #pragma unroll
         for (int i = 0; i < W; i++) __stcs(p + i, r.w[i]);
@@ -133,24 +133,23 @@ __device__ __forceinline__ Words<S, C> add(const Words<S, C>& x, const f32 (&del
     return r;
 }
 
-// Four columns of changes: 2i - 1 .. 2i + 2, by the rules of the edges.
+// Four columns of changes: 2i - 1 .. 2i + 2, by the rules of the edges. What is read beyond an edge is another row's, or
+// padding, and is replaced.
 template <int N>
 struct Columns {
     f32 v[N][4];
 };
 template <int N>
-__device__ __forceinline__ Columns<N> load_columns(const f32* row, i64 plane, i32 i, i32 n) {
+__device__ __forceinline__ Columns<N> load_columns(const f32* row, i64 plane, bool left, bool two, bool right) {
     Columns<N> r;
-    const i32 l = before(2 * i, n), z = after(2 * i + 1, n);
-    const bool two = 2 * i + 1 < n;
 #pragma unroll
     for (int c = 0; c < N; c++) {
         const f32* p = row + c * plane;
-        const float2 m = *(const float2*)(p + 2 * i);
-        r.v[c][0] = p[l];
+        const float2 m = *(const float2*)p;
         r.v[c][1] = m.x;
         r.v[c][2] = two ? m.y : m.x;
-        r.v[c][3] = p[z];
+        r.v[c][0] = left ? p[-1] : r.v[c][2];
+        r.v[c][3] = right ? p[2] : r.v[c][2];
     }
     return r;
 }
@@ -165,59 +164,68 @@ __device__ __forceinline__ void across(const Columns<N>& v, f32 (&out)[N][4]) {
     }
 }
 
-template <class S, int C, int N>
-__device__ __forceinline__ void render_row(const RenderArgs& a, i32 block, bool whole, i32 y, const f32 (&delta)[N][4]) {
-    const u8* src = (const u8*)a.src.ptr + (i64)blockIdx.z * a.src.frame + (i64)y * a.src.pitch;
-    u8* dst = (u8*)a.dst.ptr + (i64)blockIdx.z * a.dst.frame + (i64)y * a.dst.pitch;
-    const Words<S, C> x = load_pixels<S, C>(src, block, a.src.width, a.src.vec != 0);
-    store_pixels<S, C>(dst, block, a.src.width, a.dst.vec != 0, whole, add<S, C, N>(x, delta, a.max, a.src.shift));
+// One row of four pixels. With FAST all lanes of the warp have theirs, and rows are aligned.
+template <class S, int C, int N, bool FAST>
+__device__ __forceinline__ void render_row(const RenderArgs& a, i32 block, const u8* src, u8* dst, const f32 (&delta)[N][4]) {
+    const Words<S, C> x = load_pixels<S, C, FAST>(src, block, a.src.width, a.src.vec != 0);
+    store_pixels<S, C, FAST>(dst, block, a.src.width, a.dst.vec != 0, add<S, C, N>(x, delta, a.max, a.src.shift));
 }
 
 // Rows of changes a thread enlarges.
 constexpr int WALK = 4;
 
-template <class S, int C, int N>
-__device__ __forceinline__ void render(const RenderArgs& a) {
-    const i32 block = (i32)(blockIdx.x * 32 + threadIdx.x), width = a.src.width, height = a.src.height;
-    const i32 first = (i32)(blockIdx.y * blockDim.y + threadIdx.y) * (a.mode == 1 ? WALK : a.rows);
-    // The lanes of a warp share their rows; all of them are at work where they exchange words.
-    const bool whole = 4 * ((i32)blockIdx.x * 32 + 32) <= width;
-    if (4 * block >= width) return;
-    const f32* change = (const f32*)a.change.ptr + (i64)blockIdx.z * a.change.frame;
-    const i32 n = a.change.width, m = a.change.height;
-    if (a.mode == 1) {
-        if (first >= m) return;
-        auto row = [&](i32 j) { return load_columns<N>(change + (i64)j * a.change.pitch, a.change.plane, block, n); };
-        Columns<N> p = row(before(first, m)), q = row(first);
+// Enlarging both ways.
+template <class S, int C, int N, bool FAST>
+__device__ __forceinline__ void render_enlarged(const RenderArgs& a, i32 block, i32 first) {
+    const i32 n = a.change.width, m = a.change.height, height = a.src.height;
+    const bool left = block > 0, two = 2 * block + 1 < n, right = 2 * block + 2 < n;
+    const i64 plane = a.change.plane, pitch = a.change.pitch;
+    const f32* change = (const f32*)a.change.ptr + (i64)blockIdx.z * a.change.frame + 2 * block;
+    const u8* src = (const u8*)a.src.ptr + (i64)blockIdx.z * a.src.frame + (i64)(2 * first) * a.src.pitch;
+    u8* dst = (u8*)a.dst.ptr + (i64)blockIdx.z * a.dst.frame + (i64)(2 * first) * a.dst.pitch;
+    Columns<N> p = load_columns<N>(change + before(first, m) * pitch, plane, left, two, right);
+    change += first * pitch;
+    Columns<N> q = load_columns<N>(change, plane, left, two, right);
+    // Written out, so that rows change places by name; at the edges it is not worth the code.
+    [[maybe_unused]] constexpr int UNROLL = FAST ? WALK : 1;
+#pragma unroll UNROLL
+    for (int w = 0; w < WALK; w++) {
+        const i32 j = first + w;
+        if (j >= m) break;
+        change += j + 1 < m ? pitch : 0;
+        const Columns<N> r = load_columns<N>(change, plane, left, two, right);
+        Columns<N> v;
+        f32 delta[N][4];
 #pragma unroll
-        for (int w = 0; w < WALK; w++) {
-            const i32 j = first + w;
-            if (j >= m) break;
-            const Columns<N> r = row(after(j, m));
-            Columns<N> v;
-            f32 delta[N][4];
+        for (int c = 0; c < N; c++) {
 #pragma unroll
-            for (int c = 0; c < N; c++) {
-#pragma unroll
-                for (int k = 0; k < 4; k++) v.v[c][k] = even(p.v[c][k], q.v[c][k], r.v[c][k]);
-            }
-            across<N>(v, delta);
-            render_row<S, C, N>(a, block, whole, 2 * j, delta);
-            if (2 * j + 1 < height) {
-#pragma unroll
-                for (int c = 0; c < N; c++) {
-#pragma unroll
-                    for (int k = 0; k < 4; k++) v.v[c][k] = odd(q.v[c][k], r.v[c][k]);
-                }
-                across<N>(v, delta);
-                render_row<S, C, N>(a, block, whole, 2 * j + 1, delta);
-            }
-            p = q;
-            q = r;
+            for (int k = 0; k < 4; k++) v.v[c][k] = even(p.v[c][k], q.v[c][k], r.v[c][k]);
         }
-        return;
+        across<N>(v, delta);
+        render_row<S, C, N, FAST>(a, block, src, dst, delta);
+        src += a.src.pitch;
+        dst += a.dst.pitch;
+        if (2 * j + 1 >= height) break;
+#pragma unroll
+        for (int c = 0; c < N; c++) {
+#pragma unroll
+            for (int k = 0; k < 4; k++) v.v[c][k] = odd(q.v[c][k], r.v[c][k]);
+        }
+        across<N>(v, delta);
+        render_row<S, C, N, FAST>(a, block, src, dst, delta);
+        src += a.src.pitch;
+        dst += a.dst.pitch;
+        p = q;
+        q = r;
     }
-    const i32 end = min(first + a.rows, height);
+}
+
+// A change of the frame's height and width, or of half its height.
+template <class S, int C, int N>
+__device__ __forceinline__ void render_rows(const RenderArgs& a, i32 block, i32 first) {
+    const i32 m = a.change.height;
+    const f32* change = (const f32*)a.change.ptr + (i64)blockIdx.z * a.change.frame;
+    const i32 end = min(first + a.rows, a.src.height);
     for (i32 y = first; y < end; y++) {
         f32 delta[N][4];
         const i32 j = a.mode == 2 ? y >> 1 : y;
@@ -249,7 +257,31 @@ __device__ __forceinline__ void render(const RenderArgs& a) {
                 delta[c][3] = vq.w;
             }
         }
-        render_row<S, C, N>(a, block, whole, y, delta);
+        const u8* src = (const u8*)a.src.ptr + (i64)blockIdx.z * a.src.frame + (i64)y * a.src.pitch;
+        u8* dst = (u8*)a.dst.ptr + (i64)blockIdx.z * a.dst.frame + (i64)y * a.dst.pitch;
+        render_row<S, C, N, false>(a, block, src, dst, delta);
+    }
+}
+
+// Whether all lanes of this warp have four pixels, and rows are aligned.
+__device__ __forceinline__ bool is_fast(const RenderArgs& a) {
+    return a.src.vec && a.dst.vec && 4 * ((i32)blockIdx.x * 32 + 32) <= a.src.width;
+}
+
+template <class S, int C, int N>
+__device__ __forceinline__ void render(const RenderArgs& a) {
+    const i32 block = (i32)(blockIdx.x * 32 + threadIdx.x);
+    const i32 thread = (i32)(blockIdx.y * blockDim.y + threadIdx.y);
+    if (4 * block >= a.src.width) return;
+    if (a.mode != 1) {
+        render_rows<S, C, N>(a, block, thread * a.rows);
+        return;
+    }
+    if (thread * WALK >= a.change.height) return;
+    if (is_fast(a)) {
+        render_enlarged<S, C, N, true>(a, block, thread * WALK);
+    } else {
+        render_enlarged<S, C, N, false>(a, block, thread * WALK);
     }
 }
 
@@ -264,12 +296,9 @@ __device__ __forceinline__ void bilinear_row(const f32* row, i64 plane, const Bi
     }
 }
 
-template <class S, int C, int N>
-__device__ __forceinline__ void bilinear(const RenderArgs& a) {
-    const i32 block = (i32)(blockIdx.x * 32 + threadIdx.x), width = a.src.width, height = a.src.height;
-    const i32 first = (i32)(blockIdx.y * blockDim.y + threadIdx.y) * a.rows;
-    const bool whole = 4 * ((i32)blockIdx.x * 32 + 32) <= width;
-    if (4 * block >= width) return;
+template <class S, int C, int N, bool FAST>
+__device__ __forceinline__ void bilinear_rows(const RenderArgs& a, i32 block, i32 first) {
+    const i32 width = a.src.width;
     const f32* change = (const f32*)a.change.ptr + (i64)blockIdx.z * a.change.frame;
     // An axis that is not enlarged is not interpolated: without taps.
     const bool wide = a.across != 0, high = a.down != 0;
@@ -278,49 +307,64 @@ __device__ __forceinline__ void bilinear(const RenderArgs& a) {
     for (int k = 0; k < 4; k++) {
         const i32 x = min(4 * block + k, width - 1);
         if (wide) {
-            tap[k] = ((const BilinearTap*)a.across)[x];
+            const int4 t = *((const int4*)a.across + x);
+            tap[k] = BilinearTap{t.x, t.y, __int_as_float(t.z), __int_as_float(t.w)};
         } else {
-            tap[k].i = x;
-            tap[k].j = x;
-            tap[k].a = 1.0f;
-            tap[k].b = 0.0f;
+            tap[k] = BilinearTap{x, x, 1.0f, 0.0f};
         }
     }
-    const i32 end = min(first + a.rows, height);
+    const i32 end = min(first + a.rows, a.src.height);
+    const u8* src = (const u8*)a.src.ptr + (i64)blockIdx.z * a.src.frame + (i64)first * a.src.pitch;
+    u8* dst = (u8*)a.dst.ptr + (i64)blockIdx.z * a.dst.frame + (i64)first * a.dst.pitch;
     i32 have_i = -1, have_j = -1;
     f32 p[N][4], q[N][4];
     for (i32 y = first; y < end; y++) {
         f32 delta[N][4];
         if (high) {
-            const BilinearTap t = ((const BilinearTap*)a.down)[y];
-            if (t.i != have_i) {
-                bilinear_row<N>(change + (i64)t.i * a.change.pitch, a.change.plane, tap, wide, p);
-                have_i = t.i;
+            const int4 t = __ldg((const int4*)a.down + y);
+            const f32 ta = __int_as_float(t.z), tb = __int_as_float(t.w);
+            if (t.x != have_i) {
+                bilinear_row<N>(change + (i64)t.x * a.change.pitch, a.change.plane, tap, wide, p);
+                have_i = t.x;
             }
-            if (t.j != have_j) {
-                bilinear_row<N>(change + (i64)t.j * a.change.pitch, a.change.plane, tap, wide, q);
-                have_j = t.j;
+            if (t.y != have_j) {
+                bilinear_row<N>(change + (i64)t.y * a.change.pitch, a.change.plane, tap, wide, q);
+                have_j = t.y;
             }
 #pragma unroll
             for (int c = 0; c < N; c++) {
 #pragma unroll
-                for (int k = 0; k < 4; k++) delta[c][k] = t.a * p[c][k] + t.b * q[c][k];
+                for (int k = 0; k < 4; k++) delta[c][k] = ta * p[c][k] + tb * q[c][k];
             }
         } else {
             bilinear_row<N>(change + (i64)y * a.change.pitch, a.change.plane, tap, wide, delta);
         }
-        render_row<S, C, N>(a, block, whole, y, delta);
+        render_row<S, C, N, FAST>(a, block, src, dst, delta);
+        src += a.src.pitch;
+        dst += a.dst.pitch;
+    }
+}
+
+template <class S, int C, int N>
+__device__ __forceinline__ void bilinear(const RenderArgs& a) {
+    const i32 block = (i32)(blockIdx.x * 32 + threadIdx.x);
+    const i32 first = (i32)(blockIdx.y * blockDim.y + threadIdx.y) * a.rows;
+    if (4 * block >= a.src.width) return;
+    if (is_fast(a)) {
+        bilinear_rows<S, C, N, true>(a, block, first);
+    } else {
+        bilinear_rows<S, C, N, false>(a, block, first);
     }
 }
 
 }  // namespace magnify
 
 #define RENDER(name, S, C, N)                                                                                       \
-    extern "C" __global__ void __launch_bounds__(128) magnify_render_##name(magnify::RenderArgs a) {                \
+    extern "C" __global__ void __launch_bounds__(128, 6) magnify_render_##name(magnify::RenderArgs a) {             \
         magnify::render<S, C, N>(a);                                                                                \
     }                                                                                                               \
     JND_KERNEL(magnify_render_##name)                                                                               \
-    extern "C" __global__ void __launch_bounds__(128) magnify_bilinear_##name(magnify::RenderArgs a) {              \
+    extern "C" __global__ void __launch_bounds__(128, 5) magnify_bilinear_##name(magnify::RenderArgs a) {              \
         magnify::bilinear<S, C, N>(a);                                                                              \
     }                                                                                                               \
     JND_KERNEL(magnify_bilinear_##name)

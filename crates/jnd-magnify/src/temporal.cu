@@ -30,9 +30,6 @@ struct CausalArgs {
     // Where R, G and B are, and the matrix, for the kernels that mix.
     i32 order[3];
     f32 mix[9];
-    // Pairs of values begin at multiples of their size.
-    i32 vec;
-    i32 pad;
 };
 
 __device__ __forceinline__ i32 value(u8 v, i32 shift) { return (i32)v; }
@@ -73,26 +70,31 @@ template <>
 struct RawPair<u32> {
     u32 a, b;
 };
-template <>
-struct RawPair<f32> {
-    f32 a, b;
+// Levels begin at multiples of four values, and their rows are padded: a pair is one load.
+__device__ __forceinline__ RawPair<u16> load_pair(const u16* p) { return RawPair<u16>{*(const u32*)p}; }
+__device__ __forceinline__ RawPair<u32> load_pair(const u32* p) {
+    const uint2 v = *(const uint2*)p;
+    return RawPair<u32>{v.x, v.y};
+}
+// Samples may begin anywhere, and `step` apart.
+template <class T>
+__device__ __forceinline__ RawPair<T> load_apart(const T* p, i32 other) {
+    return RawPair<T>{(u32)p[0] | (u32)p[other] << 16};
+}
+template <class T, bool LEVEL>
+struct Loader {
+    static __device__ __forceinline__ RawPair<T> pair(const T* p, i32 other) { return load_apart(p, other); }
 };
-__device__ __forceinline__ RawPair<u8> load_pair(const u8* p, i32 other, bool vec) {
-    return RawPair<u8>{vec ? (u32)(*(const u16*)p & 0xff) | (u32)(*(const u16*)p >> 8) << 16 : (u32)p[0] | (u32)p[other] << 16};
-}
-__device__ __forceinline__ RawPair<u16> load_pair(const u16* p, i32 other, bool vec) {
-    return RawPair<u16>{vec ? *(const u32*)p : (u32)p[0] | (u32)p[other] << 16};
-}
-__device__ __forceinline__ RawPair<u32> load_pair(const u32* p, i32 other, bool vec) { return RawPair<u32>{p[0], p[other]}; }
-__device__ __forceinline__ RawPair<f32> load_pair(const f32* p, i32 other, bool vec) { return RawPair<f32>{p[0], p[other]}; }
+template <class T>
+struct Loader<T, true> {
+    static __device__ __forceinline__ RawPair<T> pair(const T* p, i32) { return load_pair(p); }
+};
 template <class T>
 __device__ __forceinline__ i32 first(const RawPair<T>& r, i32 shift) { return (i32)((r.v & 0xffffu) >> shift); }
 template <class T>
 __device__ __forceinline__ i32 second(const RawPair<T>& r, i32 shift) { return (i32)(r.v >> 16 >> shift); }
 __device__ __forceinline__ i32 first(const RawPair<u32>& r, i32) { return (i32)r.a; }
 __device__ __forceinline__ i32 second(const RawPair<u32>& r, i32) { return (i32)r.b; }
-__device__ __forceinline__ f32 first(const RawPair<f32>& r, i32) { return r.a; }
-__device__ __forceinline__ f32 second(const RawPair<f32>& r, i32) { return r.b; }
 
 // Threads of a channel in a block of the mixing kernels.
 constexpr int MIXED = 64;
@@ -100,7 +102,7 @@ constexpr int MIXED = 64;
 // Four values (two by two pixels) of a channel a thread, through all frames of the chunk: the enlarged change of the
 // coarser level is shared by the four. With MIX the three channels of a pixel are three threads of the block, which
 // exchange their changes through shared memory.
-template <class T, class P, bool MIX, int AHEAD>
+template <class T, class P, bool LEVEL, bool MIX, int AHEAD>
 __device__ __forceinline__ void causal(const CausalArgs& a) {
     using V = typename Value<T>::Type;
     const i32 width = a.in.width, height = a.in.height;
@@ -122,16 +124,20 @@ __device__ __forceinline__ void causal(const CausalArgs& a) {
         slow[e] = a.start ? (P)0 : ((const P*)a.slow)[cell + cells[e]];
         fast[e] = a.start ? (P)0 : ((const P*)a.fast)[cell + cells[e]];
     }
-    const i32 step = a.in.step, other = two ? step : 0;
+    const i32 step = LEVEL ? 1 : a.in.step, other = two ? step : 0;
     const T* in = (const T*)a.in.ptr + plane * a.in.plane + (i64)y * a.in.pitch + (i64)x * step;
-    const i64 under = below ? a.in.pitch : 0;
+    const i32 under = below ? a.in.pitch : 0;
     f32* out = (f32*)a.out.ptr + plane * a.out.plane + (i64)y * a.out.pitch + x;
-    // Rows and columns of the coarser level.
-    const i32 n = a.up.width, m = a.up.height, pitch = a.up.pitch;
-    const f32* up = (const f32*)a.up.ptr + plane * a.up.plane + (i64)(y >> 1) * pitch + (x >> 1);
-    const i32 l = before(x >> 1, n) - (x >> 1), r = after(x >> 1, n) - (x >> 1);
-    const i32 over = (before(y >> 1, m) - (y >> 1)) * pitch, next = (after(y >> 1, m) - (y >> 1)) * pitch;
-    const bool vec = a.vec != 0 && two;
+    // Three rows of the coarser level, at the column above this thread's pixels. Its neighbours' columns are read even
+    // where they are another row's: the sums are then replaced by the edge's rule.
+    const i32 n = a.up.width, m = a.up.height, ui = x >> 1, uj = y >> 1;
+    const f32* up = (const f32*)a.up.ptr + plane * a.up.plane + (i64)uj * a.up.pitch + ui;
+    const f32* over = up + (i64)(before(uj, m) - uj) * a.up.pitch;
+    const f32* next = up + (i64)(after(uj, m) - uj) * a.up.pitch;
+    const bool leftmost = ui == 0, rightmost = ui == n - 1;
+    const bool enlarges = a.up.ptr != 0;
+    const i64 in_frame = a.in.frame, up_frame = a.up.frame, out_frame = a.out.frame;
+    const i32 out_under = a.out.pitch;
     f32 weight[3];
     if (MIX) {
 #pragma unroll
@@ -143,10 +149,10 @@ __device__ __forceinline__ void causal(const CausalArgs& a) {
         RawPair<T> raw[AHEAD][2];
 #pragma unroll
         for (int b = 0; b < AHEAD; b++) {
-            // The same frame again where the chunk ends: loaded, not used.
-            const T* p = in + (i64)min(t0 + b, a.frames - 1) * a.in.frame;
-            raw[b][0] = load_pair(p, other, vec);
-            raw[b][1] = load_pair(p + under, other, vec);
+            raw[b][0] = Loader<T, LEVEL>::pair(in, other);
+            raw[b][1] = Loader<T, LEVEL>::pair(in + under, other);
+            // Where the chunk ends the last frame is loaded again, and not used.
+            in += t0 + b + 1 < a.frames ? in_frame : 0;
         }
         if (t0 == 0 && a.start == 1) {
             last[0] = first(raw[0][0], a.shift);
@@ -163,26 +169,31 @@ __device__ __forceinline__ void causal(const CausalArgs& a) {
             f[1] = causal_step<P>(second(raw[b][0], a.shift), last[1], slow[1], fast[1], k);
             f[2] = causal_step<P>(first(raw[b][1], a.shift), last[2], slow[2], fast[2], k);
             f[3] = causal_step<P>(second(raw[b][1], a.shift), last[3], slow[3], fast[3], k);
-            if ((a.index + t) % 32 == 31) {
+            if (((u32)(a.index + t) & 31u) == 31u) {
 #pragma unroll
                 for (int e = 0; e < 4; e++) {
                     slow[e] = flushed(slow[e]);
                     fast[e] = flushed(fast[e]);
                 }
             }
-            if (a.up.ptr) {
-                const f32* u = up + (i64)t * a.up.frame;
+            if (enlarges) {
                 f32 v[3][3];
 #pragma unroll
                 for (int c = 0; c < 3; c++) {
-                    const f32* q = u + (c == 0 ? l : c == 1 ? 0 : r);
-                    v[c][0] = q[over];
-                    v[c][1] = q[0];
-                    v[c][2] = q[next];
+                    v[c][0] = over[c - 1];
+                    v[c][1] = up[c - 1];
+                    v[c][2] = next[c - 1];
                 }
-                const f32 e0 = even(v[0][0], v[0][1], v[0][2]), e1 = even(v[1][0], v[1][1], v[1][2]),
-                          e2 = even(v[2][0], v[2][1], v[2][2]);
-                const f32 o0 = odd(v[0][1], v[0][2]), o1 = odd(v[1][1], v[1][2]), o2 = odd(v[2][1], v[2][2]);
+                over += up_frame;
+                up += up_frame;
+                next += up_frame;
+                f32 e0 = even(v[0][0], v[0][1], v[0][2]), e2 = even(v[2][0], v[2][1], v[2][2]);
+                f32 o0 = odd(v[0][1], v[0][2]), o2 = odd(v[2][1], v[2][2]);
+                const f32 e1 = even(v[1][0], v[1][1], v[1][2]), o1 = odd(v[1][1], v[1][2]);
+                e2 = rightmost ? e1 : e2;
+                o2 = rightmost ? o1 : o2;
+                e0 = leftmost ? e2 : e0;
+                o0 = leftmost ? o2 : o0;
                 f[0] = even(e0, e1, e2) + f[0];
                 f[1] = odd(e1, e2) + f[1];
                 f[2] = even(o0, o1, o2) + f[2];
@@ -202,11 +213,11 @@ __device__ __forceinline__ void causal(const CausalArgs& a) {
                 f[3] = (weight[0] * R.w + weight[1] * G.w) + weight[2] * B.w;
             }
             // Rows of changes have an even pitch: the second place exists, if only as padding.
-            f32* o = out + (i64)t * a.out.frame;
             if (inside) {
-                *(float2*)o = make_float2(f[0], f[1]);
-                if (below) *(float2*)(o + a.out.pitch) = make_float2(f[2], f[3]);
+                *(float2*)out = make_float2(f[0], f[1]);
+                if (below) *(float2*)(out + out_under) = make_float2(f[2], f[3]);
             }
+            out += out_frame;
         }
     }
     if (!inside) return;
@@ -219,7 +230,7 @@ __device__ __forceinline__ void causal(const CausalArgs& a) {
     }
 }
 
-// One value a thread: for the levels that have too few to go round.
+// One value a thread, for levels of floats. Nothing is enlarged here: enlarge.cu does it for all frames at once.
 template <class P, int AHEAD>
 __device__ __forceinline__ void causal_small(const CausalArgs& a) {
     const i32 width = a.in.width, height = a.in.height;
@@ -232,30 +243,25 @@ __device__ __forceinline__ void causal_small(const CausalArgs& a) {
     P slow = a.start ? (P)0 : ((const P*)a.slow)[cell], fast = a.start ? (P)0 : ((const P*)a.fast)[cell];
     const f32* in = (const f32*)a.in.ptr + plane * a.in.plane + (i64)y * a.in.pitch + x;
     f32* out = (f32*)a.out.ptr + plane * a.out.plane + (i64)y * a.out.pitch + x;
-    const f32* up = (const f32*)a.up.ptr + plane * a.up.plane;
+    const i64 in_frame = a.in.frame, out_frame = a.out.frame;
     if (a.start == 1) last = in[0];
     for (i32 t0 = 0; t0 < a.frames; t0 += AHEAD) {
-        f32 raw[AHEAD], e[AHEAD];
+        f32 raw[AHEAD];
 #pragma unroll
         for (int b = 0; b < AHEAD; b++) {
-            const i64 t = min(t0 + b, a.frames - 1);
-            raw[b] = in[t * a.in.frame];
-            e[b] = 0.0f;
-            if (a.up.ptr) {
-                const Pair p = enlarged(up + t * a.up.frame, a.up.pitch, a.up.width, a.up.height, x >> 1, y);
-                e[b] = x & 1 ? p.b : p.a;
-            }
+            raw[b] = *in;
+            in += t0 + b + 1 < a.frames ? in_frame : 0;
         }
 #pragma unroll
         for (int b = 0; b < AHEAD; b++) {
             const i32 t = t0 + b;
             if (t >= a.frames) break;
-            const f32 f = causal_step<P>(raw[b], last, slow, fast, k);
-            if ((a.index + t) % 32 == 31) {
+            *out = causal_step<P>(raw[b], last, slow, fast, k);
+            out += out_frame;
+            if (((u32)(a.index + t) & 31u) == 31u) {
                 slow = flushed(slow);
                 fast = flushed(fast);
             }
-            out[(i64)t * a.out.frame] = a.up.ptr ? e[b] + f : f;
         }
     }
     ((f32*)a.last)[cell] = last;
@@ -473,21 +479,23 @@ __device__ __forceinline__ void multiply(P* v, i64 n, f64 by) {
 
 }  // namespace magnify
 
-#define CAUSAL(T, P)                                                                                             \
-    extern "C" __global__ void __launch_bounds__(128) magnify_causal_##T##_##P(magnify::CausalArgs a) {          \
-        magnify::causal<T, P, false, 4>(a);                                                                      \
+#define CAUSAL(name, T, P, LEVEL)                                                                                \
+    extern "C" __global__ void __launch_bounds__(128) magnify_causal_##name##_##P(magnify::CausalArgs a) {       \
+        magnify::causal<T, P, LEVEL, false, 4>(a);                                                               \
     }                                                                                                            \
-    JND_KERNEL_FLAT(magnify_causal_##T##_##P)
-CAUSAL(u8, f32)
-CAUSAL(u8, f64)
-CAUSAL(u16, f32)
-CAUSAL(u16, f64)
-CAUSAL(u32, f32)
-CAUSAL(u32, f64)
+    JND_KERNEL_FLAT(magnify_causal_##name##_##P)
+CAUSAL(s8, u8, f32, false)
+CAUSAL(s8, u8, f64, false)
+CAUSAL(s16, u16, f32, false)
+CAUSAL(s16, u16, f64, false)
+CAUSAL(u16, u16, f32, true)
+CAUSAL(u16, u16, f64, true)
+CAUSAL(u32, u32, f32, true)
+CAUSAL(u32, u32, f64, true)
 
 #define CAUSAL_MIX(T, P)                                                                                         \
     extern "C" __global__ void __launch_bounds__(192) magnify_causal_mix_##T##_##P(magnify::CausalArgs a) {      \
-        magnify::causal<T, P, true, 4>(a);                                                                       \
+        magnify::causal<T, P, true, true, 4>(a);                                                                 \
     }                                                                                                            \
     JND_KERNEL(magnify_causal_mix_##T##_##P)
 CAUSAL_MIX(u16, f32)

@@ -22,6 +22,7 @@ mod spool;
 
 pub use band::Band;
 pub use error::{Error, Result};
+pub use jnd_cuda as cuda;
 pub use jnd_magnify as magnify;
 pub use jnd_score as score;
 pub use jnd_video as video;

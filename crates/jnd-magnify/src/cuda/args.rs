@@ -91,8 +91,6 @@ pub(crate) struct CausalArgs {
     pub(crate) shift: i32,
     pub(crate) order: [i32; 3],
     pub(crate) mix: [f32; 9],
-    pub(crate) vec: i32,
-    pub(crate) pad: i32,
 }
 
 #[repr(C)]
@@ -146,7 +144,7 @@ pub(crate) struct EnlargeArgs {
     pub(crate) up: Planes,
     pub(crate) out: Planes,
     pub(crate) count: i32,
-    pub(crate) pad: i32,
+    pub(crate) add: i32,
 }
 
 #[repr(C)]

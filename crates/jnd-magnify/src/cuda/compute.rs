@@ -23,8 +23,8 @@ struct Input {
     count: usize,
     first: usize,
     shift: i32,
-    /// Pairs of values begin at multiples of their size.
-    vec: bool,
+    /// It is a level, and not the frame's own samples.
+    level: bool,
 }
 
 /// Everything that is fixed once the memory is there.
@@ -38,6 +38,9 @@ pub(crate) struct Compute {
     /// Index of the next frame since the start, the last reset or the beginning of the pass.
     index: u64,
     timing: Option<Timing>,
+    /// A stream for each chain but the first: chains share nothing, and small kernels leave room for each other.
+    sides: Vec<(Stream, Event)>,
+    fork: Event,
 }
 
 /// Device time of each stage.
@@ -73,6 +76,10 @@ impl Compute {
             chunk,
             index: 0,
             timing: None,
+            sides: (1..plan.chains().len())
+                .map(|_| Ok((Stream::new(context, jnd_cuda::Priority::High)?, Event::new(context)?)))
+                .collect::<jnd_cuda::Result<_>>()?,
+            fork: Event::new(context)?,
         };
         compute.fill()?;
         Ok(compute)
@@ -179,6 +186,31 @@ impl Compute {
         Ok(())
     }
 
+    /// Begins a chunk's work on all chains: the side streams wait for the caller's.
+    fn fork(&self, stream: &Stream) -> Result<()> {
+        if self.timing.is_none() && !self.sides.is_empty() {
+            stream.record(&self.fork)?;
+            self.sides.iter().try_for_each(|s| s.0.wait(&self.fork))?;
+        }
+        Ok(())
+    }
+
+    /// The stream of a chain: the caller's where stages are timed one by one.
+    fn side<'a>(&'a self, stream: &'a Stream, c: usize) -> &'a Stream {
+        if c == 0 || self.timing.is_some() { stream } else { &self.sides[c - 1].0 }
+    }
+
+    /// Ends a chunk's work: the caller's stream waits for the others.
+    fn join(&self, stream: &Stream) -> Result<()> {
+        if self.timing.is_none() {
+            for (side, done) in &self.sides {
+                side.record(done)?;
+                stream.wait(done)?;
+            }
+        }
+        Ok(())
+    }
+
     fn at(&self, s: &Store) -> Planes {
         Planes { ptr: self.arena.ptr(s.part), ..s.shape }
     }
@@ -221,7 +253,7 @@ impl Compute {
     fn inputs(&self, chain: &Chain, m: &ChainMemory, k: usize, f: &DeviceFrames, from: usize) -> Vec<Input> {
         if let Some(s) = &m.levels[k].level {
             let planes = self.at(s);
-            return vec![Input { planes, kind: s.kind, count: s.planes, first: 0, shift: 0, vec: true }];
+            return vec![Input { planes, kind: s.kind, count: s.planes, first: 0, shift: 0, level: true }];
         }
         let bytes = self.plan.source().format.bytes_per_sample();
         let channels = chain.levels[0].channels;
@@ -241,14 +273,7 @@ impl Compute {
                     height: x.height,
                     step: channels as i32,
                 };
-                Input {
-                    planes,
-                    kind,
-                    count: channels,
-                    first: i * channels,
-                    shift: x.shift,
-                    vec: x.vec != 0 && channels == 1,
-                }
+                Input { planes, kind, count: channels, first: i * channels, shift: x.shift, level: false }
             })
             .collect()
     }
@@ -491,8 +516,6 @@ impl Compute {
                         shift: input.shift,
                         order: chain.order.map(|i| i as i32),
                         mix: [0.0; 9],
-                        vec: i32::from(input.vec),
-                        pad: 0,
                     };
                     args.out.ptr += input.first as u64 * args.out.plane as u64 * 4;
                     if args.up.ptr != 0 {
@@ -500,7 +523,7 @@ impl Compute {
                     }
                     let single = self.plan.precision() == Precision::F32;
                     let mix = k == 1 && chain.enlarge == Enlarge::Pyramid && single && input.count == 3;
-                    let (mut name, mut z) = (causal_name(input.kind, single), input.count);
+                    let (mut name, mut z) = (causal_name(input.kind, single, input.level), input.count);
                     if let (true, Mix::Matrix(a), Kind::U16 | Kind::U32) = (mix, chain.mix, input.kind) {
                         args.mix = flat(a);
                         name = if input.kind == Kind::U16 {
@@ -570,6 +593,7 @@ impl Compute {
             return Ok(last);
         }
         let finest = usize::from(!chain.levels[0].filtered());
+        let causal = matches!(self.plan.temporal(), Temporal::Causal { .. });
         if m.tail < last {
             for k in m.tail..=last {
                 if let Some(out) = &m.levels[k].filtered {
@@ -584,19 +608,28 @@ impl Compute {
             let up = m.levels.get(k + 1).and_then(|l| l.change.as_ref());
             let mut mixed = false;
             if chain.levels[k].filtered() {
-                mixed = self.filter(stream, c, k, f, from, n, up, out)?;
+                // The causal filters of floats leave the enlarging to a kernel that does all frames at once.
+                let apart = causal && m.levels[k].level.is_some_and(|l| l.kind == Kind::F32);
+                mixed = self.filter(stream, c, k, f, from, n, if apart { None } else { up }, out)?;
+                if let (true, Some(up)) = (apart, up) {
+                    self.enlarge(stream, up, out, n, true)?;
+                }
             } else if let Some(up) = up {
-                let args =
-                    EnlargeArgs { up: self.at(up), out: self.at(out), count: out.planes as i32, pad: 0 };
-                let (w, h) = (out.shape.width as usize, out.shape.height as usize);
-                let grid = (ceil(w.div_ceil(2), 64), ceil(h, 2), (n * out.planes) as u32);
-                self.launch(stream, "magnify_enlarge", grid, (64, 2, 1), 0, &mut one(&args))?;
+                self.enlarge(stream, up, out, n, false)?;
             }
             if k == 1 && !mixed {
                 self.matrix(stream, chain, out, n)?;
             }
         }
         Ok(finest)
+    }
+
+    fn enlarge(&self, stream: &Stream, up: &Store, out: &Store, n: usize, add: bool) -> Result<()> {
+        let args =
+            EnlargeArgs { up: self.at(up), out: self.at(out), count: out.planes as i32, add: i32::from(add) };
+        let (w, h) = (out.shape.width as usize, out.shape.height as usize);
+        let grid = (ceil(w.div_ceil(2), 64), ceil(h, 2), (n * out.planes) as u32);
+        self.launch(stream, "magnify_enlarge", grid, (64, 2, 1), 0, &mut one(&args))
     }
 
     fn enlarge_tail(&self, stream: &Stream, chain: &Chain, m: &ChainMemory, n: usize) -> Result<()> {
@@ -722,17 +755,20 @@ impl Compute {
             let n = self.chunk.min(f.count - from);
             let mut since = self.mark(stream)?;
             self.tables(stream, n)?;
+            self.fork(stream)?;
             for c in 0..self.plan.chains().len() {
                 if self.plan.chains()[c].is_copy() {
                     continue;
                 }
-                self.shrink(stream, c, f, from, n)?;
+                self.shrink(self.side(stream, c), c, f, from, n)?;
                 self.stage(stream, Stage::Shrink, &mut since)?;
                 for k in 0..self.plan.chains()[c].levels.len() {
-                    self.project(stream, c, k, f, from, n, bin_count, self.index + n as u64 == total)?;
+                    let last = self.index + n as u64 == total;
+                    self.project(self.side(stream, c), c, k, f, from, n, bin_count, last)?;
                 }
                 self.stage(stream, Stage::Project, &mut since)?;
             }
+            self.join(stream)?;
             self.index += n as u64;
             from += n;
         }
@@ -800,21 +836,23 @@ impl Compute {
             let n = self.chunk.min(f.count - from);
             let mut since = self.mark(stream)?;
             self.tables(stream, n)?;
+            self.fork(stream)?;
             for c in 0..self.plan.chains().len() {
                 if self.plan.chains()[c].is_copy() {
-                    self.copy(stream, c, f, to, from, n)?;
+                    self.copy(self.side(stream, c), c, f, to, from, n)?;
                     self.stage(stream, Stage::Copy, &mut since)?;
                     continue;
                 }
                 if causal {
-                    self.shrink(stream, c, f, from, n)?;
+                    self.shrink(self.side(stream, c), c, f, from, n)?;
                     self.stage(stream, Stage::Shrink, &mut since)?;
                 }
-                let level = self.change(stream, c, f, from, n)?;
+                let level = self.change(self.side(stream, c), c, f, from, n)?;
                 self.stage(stream, Stage::Filter, &mut since)?;
-                self.render(stream, c, level, f, to, from, n)?;
+                self.render(self.side(stream, c), c, level, f, to, from, n)?;
                 self.stage(stream, Stage::Render, &mut since)?;
             }
+            self.join(stream)?;
             self.index += n as u64;
             from += n;
         }
@@ -853,16 +891,18 @@ fn flat(a: [[f32; 3]; 3]) -> [f32; 9] {
     std::array::from_fn(|i| a[i / 3][i % 3])
 }
 
-fn causal_name(kind: Kind, single: bool) -> &'static str {
-    match (kind, single) {
-        (Kind::U8, true) => "magnify_causal_u8_f32",
-        (Kind::U8, false) => "magnify_causal_u8_f64",
-        (Kind::U16, true) => "magnify_causal_u16_f32",
-        (Kind::U16, false) => "magnify_causal_u16_f64",
-        (Kind::U32, true) => "magnify_causal_u32_f32",
-        (Kind::U32, false) => "magnify_causal_u32_f64",
-        (Kind::F32, true) => "magnify_causal_f32_f32",
-        (Kind::F32, false) => "magnify_causal_f32_f64",
+fn causal_name(kind: Kind, single: bool, level: bool) -> &'static str {
+    match (kind, single, level) {
+        (Kind::U8, true, _) => "magnify_causal_s8_f32",
+        (Kind::U8, false, _) => "magnify_causal_s8_f64",
+        (Kind::U16, true, false) => "magnify_causal_s16_f32",
+        (Kind::U16, false, false) => "magnify_causal_s16_f64",
+        (Kind::U16, true, true) => "magnify_causal_u16_f32",
+        (Kind::U16, false, true) => "magnify_causal_u16_f64",
+        (Kind::U32, true, _) => "magnify_causal_u32_f32",
+        (Kind::U32, false, _) => "magnify_causal_u32_f64",
+        (Kind::F32, true, _) => "magnify_causal_f32_f32",
+        (Kind::F32, false, _) => "magnify_causal_f32_f64",
     }
 }
 
@@ -918,8 +958,10 @@ const NAMES: &[&str] = &[
     "magnify_causal_u16_f64",
     "magnify_causal_u32_f32",
     "magnify_causal_u32_f64",
-    "magnify_causal_u8_f32",
-    "magnify_causal_u8_f64",
+    "magnify_causal_s16_f32",
+    "magnify_causal_s16_f64",
+    "magnify_causal_s8_f32",
+    "magnify_causal_s8_f64",
     "magnify_enlarge",
     "magnify_enlarge_tail",
     "magnify_luma_u16",

@@ -151,6 +151,8 @@ fn planes(level: &Level) -> usize {
 impl Layout {
     /// Adds everything a plan needs for chunks of `chunk` frames.
     pub(crate) fn new(plan: &Plan, chunk: usize, memory: &mut MemoryPlan) -> Self {
+        // Kernels read one value to either side of a level and do not use it.
+        memory.add("margin", 256);
         let chains = plan.chains().iter().map(|c| chain_memory(plan, c, chunk, memory)).collect();
         let ideal = match plan.temporal() {
             Temporal::Causal { .. } => None,
@@ -165,6 +167,7 @@ impl Layout {
                 })
             }
         };
+        memory.add("margin", 256);
         Self { chains, ideal }
     }
 }

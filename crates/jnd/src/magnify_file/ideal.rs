@@ -7,9 +7,10 @@
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use jnd_magnify::{Magnifier, Plan, Source};
+use jnd_magnify::{Plan, Source};
 use jnd_video::{Error as VideoError, Frame, FrameSink, FrameSource, ReadAhead, StreamInfo, pump};
 
+use super::engine::Engine;
 use super::{Applied, Event, MagnifyFile, Notes, Progress, Report, SPOOL_LIMIT, Spool};
 use crate::spool::{SpoolFile, Spooled};
 use crate::{Error, Result};
@@ -200,11 +201,11 @@ impl<'a> Run<'a, '_> {
     }
 
     /// The first pass (of the first strip); again where the number of frames was wrong.
-    fn project(&mut self, known: &mut Known<'_>, sink: &dyn FrameSink) -> Result<(Magnifier, Applied)> {
+    fn project(&mut self, known: &mut Known<'_>, sink: &dyn FrameSink) -> Result<(Engine, Applied)> {
         loop {
             let frames = known.frames;
             let plan = self.job.plan(&self.info, Some(frames))?;
-            let mut magnifier = Magnifier::new(plan, &self.job.options(Some(self.job.memory)))?;
+            let mut magnifier = Engine::new(self.job, plan, Some(self.job.memory))?;
             let source = known.source()?;
             let applied = self.job.applied(source.as_ref(), sink, &magnifier);
             let strips = applied.strips as u32;
@@ -216,7 +217,7 @@ impl<'a> Run<'a, '_> {
             let pass = self.pass(source, |frame| {
                 seen += 1;
                 // Beyond the expected number frames are only counted.
-                if seen <= frames { Ok(magnifier.observe(&frame.view())?) } else { Ok(()) }
+                if seen <= frames { magnifier.observe(&frame.view()) } else { Ok(()) }
             })?;
             if pass.frames == frames {
                 magnifier.begin_render()?;
@@ -238,7 +239,7 @@ impl<'a> Run<'a, '_> {
     fn render(
         &mut self,
         known: &mut Known<'_>,
-        magnifier: &mut Magnifier,
+        magnifier: &mut Engine,
         sink: Box<dyn FrameSink>,
     ) -> Result<Pass> {
         self.next_pass(Some(known.frames));
@@ -256,7 +257,7 @@ impl<'a> Run<'a, '_> {
     fn render_strips(
         &mut self,
         known: &mut Known<'_>,
-        magnifier: &mut Magnifier,
+        magnifier: &mut Engine,
         sink: Box<dyn FrameSink>,
     ) -> Result<Pass> {
         let mut spool = self.new_spool()?;
@@ -281,7 +282,7 @@ impl<'a> Run<'a, '_> {
             }
             self.next_pass(Some(known.frames));
             let source = known.source()?;
-            let pass = self.pass(source, |frame| Ok(magnifier.observe(&frame.view())?))?;
+            let pass = self.pass(source, |frame| magnifier.observe(&frame.view()))?;
             self.same_length(known.frames, pass.frames)?;
             magnifier.begin_render()?;
         };

@@ -1,6 +1,7 @@
 //! Magnifying a video file or stream: reader, engine and writer, on threads of their own.
 
 mod drop_last;
+mod engine;
 mod ideal;
 
 use std::path::PathBuf;
@@ -10,7 +11,8 @@ use std::time::{Duration, Instant};
 
 use drop_last::DropLast;
 pub use drop_last::MIT_DROPS;
-use jnd_magnify::{Magnifier, Options, Plan, Settings, Source};
+use engine::Engine;
+use jnd_magnify::{Options, Plan, Settings, Source};
 use jnd_video::{
     CreateOptions, FrameSink, FrameSource, Input, OpenOptions, Output, PumpOptions, StreamInfo, pump,
 };
@@ -20,11 +22,30 @@ use crate::{Error, Result};
 /// Where to compute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Device {
-    /// The best there is.
+    /// A card where one can be used, else the processor.
     #[default]
     Auto,
     /// The processor.
     Cpu,
+    /// The NVIDIA card of that index, or an error.
+    Cuda(usize),
+}
+
+impl std::str::FromStr for Device {
+    type Err = String;
+
+    /// `auto`, `cpu`, `cuda` or `cuda:N`.
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "cpu" => Ok(Self::Cpu),
+            "cuda" => Ok(Self::Cuda(0)),
+            _ => match text.strip_prefix("cuda:").map(str::parse) {
+                Some(Ok(n)) => Ok(Self::Cuda(n)),
+                _ => Err("auto, cpu, cuda, or cuda:N".into()),
+            },
+        }
+    }
 }
 
 /// What happens to a pipe whose frames are needed twice (ideal filter).
@@ -75,7 +96,8 @@ pub struct MagnifyFile {
     pub threads: usize,
     /// What happens to a pipe that must be read twice.
     pub spool: Spool,
-    /// Most bytes of memory for the ideal filter; above it the picture is worked on in strips.
+    /// Most bytes of memory for the ideal filter; above it the picture is worked on in strips. On a card, unless it is the
+    /// default, most bytes of the card's memory for any filter; above it the job is refused.
     pub memory: u64,
     /// Set it to end the job with [`Error::is_interrupted`]; what was written is removed then.
     pub stop: Option<Arc<AtomicBool>>,
@@ -175,7 +197,7 @@ fn stream(job: &MagnifyFile, on_event: &mut dyn FnMut(Event<'_>)) -> Result<Repo
     let source = job.source()?;
     let info = source.info().clone();
     let plan = job.plan(&info, None)?;
-    let mut magnifier = Magnifier::new(plan, &job.options(None))?;
+    let mut magnifier = Engine::new(job, plan, None)?;
     let sink = job.sink(&info)?;
     let applied = job.applied(source.as_ref(), sink.as_ref(), &magnifier);
     let mut notes = Notes::default();
@@ -245,14 +267,13 @@ impl MagnifyFile {
         Options { threads: self.threads, memory, ..Options::default() }
     }
 
-    fn applied(&self, source: &dyn FrameSource, sink: &dyn FrameSink, magnifier: &Magnifier) -> Applied {
-        let (threads, simd) = (magnifier.threads(), jnd_video::simd::Level::get());
+    fn applied(&self, source: &dyn FrameSource, sink: &dyn FrameSink, magnifier: &Engine) -> Applied {
         Applied {
             input: source.info().clone(),
             decoder: source.decoder(),
             encoder: sink.encoder(),
             plan: magnifier.plan().clone(),
-            device: format!("processor, {threads} threads, vector instructions: {simd}"),
+            device: magnifier.device(),
             memory: magnifier.memory(),
             strips: magnifier.strips(),
         }
