@@ -11,20 +11,44 @@ struct EnlargeArgs {
     i32 add;
 };
 
-// A level of all frames of a chunk: two pixels a thread.
+// A level of all frames of a chunk: two by two pixels a thread, which share what they are enlarged from. Columns beyond
+// the edges are read, as another row's or padding, and replaced.
 __device__ __forceinline__ void enlarge(const EnlargeArgs& a) {
-    const i32 i = (i32)(blockIdx.x * blockDim.x + threadIdx.x), y = (i32)(blockIdx.y * blockDim.y + threadIdx.y);
-    if (2 * i >= a.out.width || y >= a.out.height) return;
-    const i64 t = blockIdx.z / a.count, p = blockIdx.z % a.count;
-    const f32* up = (const f32*)a.up.ptr + t * a.up.frame + p * a.up.plane;
-    Pair e = enlarged(up, a.up.pitch, a.up.width, a.up.height, i, y);
-    f32* out = (f32*)a.out.ptr + t * a.out.frame + p * a.out.plane + (i64)y * a.out.pitch + 2 * i;
-    if (a.add) {
-        const float2 f = *(const float2*)out;
-        e.a = e.a + f.x;
-        e.b = e.b + f.y;
+    const i32 i = (i32)(blockIdx.x * blockDim.x + threadIdx.x), j = (i32)(blockIdx.y * blockDim.y + threadIdx.y);
+    const i32 n = a.up.width, m = a.up.height;
+    if (2 * i >= a.out.width || 2 * j >= a.out.height) return;
+    const u32 t = blockIdx.z / (u32)a.count, p = blockIdx.z - t * (u32)a.count;
+    const f32* mid = (const f32*)a.up.ptr + t * a.up.frame + p * a.up.plane + (i64)j * a.up.pitch + i;
+    const f32* over = mid + (i64)(before(j, m) - j) * a.up.pitch;
+    const f32* next = mid + (i64)(after(j, m) - j) * a.up.pitch;
+    f32 e[3], o[3];
+#pragma unroll
+    for (int c = 0; c < 3; c++) {
+        const f32 x = over[c - 1], y = mid[c - 1], z = next[c - 1];
+        e[c] = even(x, y, z);
+        o[c] = odd(y, z);
     }
-    *(float2*)out = make_float2(e.a, e.b);
+    e[2] = i == n - 1 ? e[1] : e[2];
+    o[2] = i == n - 1 ? o[1] : o[2];
+    e[0] = i == 0 ? e[2] : e[0];
+    o[0] = i == 0 ? o[2] : o[0];
+    float2 above = make_float2(even(e[0], e[1], e[2]), odd(e[1], e[2]));
+    float2 below = make_float2(even(o[0], o[1], o[2]), odd(o[1], o[2]));
+    float2* out = (float2*)((f32*)a.out.ptr + t * a.out.frame + p * a.out.plane + (i64)(2 * j) * a.out.pitch + 2 * i);
+    float2* under = (float2*)((f32*)out + a.out.pitch);
+    const bool two = 2 * j + 1 < a.out.height;
+    if (a.add) {
+        const float2 f = *out;
+        above.x = above.x + f.x;
+        above.y = above.y + f.y;
+        if (two) {
+            const float2 g = *under;
+            below.x = below.x + g.x;
+            below.y = below.y + g.y;
+        }
+    }
+    *out = above;
+    if (two) *under = below;
 }
 
 // The small levels of a plane in one block: from the coarsest, whose changes are its filter's, to the first of the tail.

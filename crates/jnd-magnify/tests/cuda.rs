@@ -498,3 +498,31 @@ fn sessions_share_a_device_from_several_threads() {
         });
     }
 }
+
+/// Small, and with every kernel: what compute-sanitizer runs.
+#[test]
+fn quick_tour_of_every_kernel() {
+    for context in jnd_cuda_shim::contexts() {
+        for (i, (layout, depth, packing)) in FORMATS.into_iter().enumerate() {
+            let filter = filters()[i % 3];
+            for (pipeline, chroma) in
+                [(Pipeline::Motion, 0.1), (Pipeline::Motion, 0.0), (Pipeline::Color, 0.5)]
+            {
+                let settings =
+                    Settings { pipeline, filter, chroma, level: 2, lambda_c: 8.0, ..Settings::default() };
+                let s = source(layout, depth, packing, 42, 30, 13);
+                check(&context, &settings, &s, 13, 6, true, 21 + i as u64);
+            }
+        }
+        // Levels beyond those that one block makes alone, and the wide paths.
+        for (layout, depth) in [(Layout::Bgr, 8), (Layout::Yuv420, 10), (Layout::Nv12, 8)] {
+            for filter in filters() {
+                let settings = Settings { filter, ..Settings::default() };
+                check(&context, &settings, &source(layout, depth, Packing::Low, 260, 228, 9), 9, 4, true, 31);
+            }
+        }
+        let slow =
+            Settings { filter: Filter::Iir { r1: 0.3, r2: 1e-6 }, alpha: 100.0, ..Settings::default() };
+        check(&context, &slow, &source(Layout::Bgr, 8, Packing::Low, 61, 43, 8), 8, 3, true, 3);
+    }
+}

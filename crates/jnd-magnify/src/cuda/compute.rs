@@ -628,8 +628,8 @@ impl Compute {
         let args =
             EnlargeArgs { up: self.at(up), out: self.at(out), count: out.planes as i32, add: i32::from(add) };
         let (w, h) = (out.shape.width as usize, out.shape.height as usize);
-        let grid = (ceil(w.div_ceil(2), 64), ceil(h, 2), (n * out.planes) as u32);
-        self.launch(stream, "magnify_enlarge", grid, (64, 2, 1), 0, &mut one(&args))
+        let grid = (ceil(w.div_ceil(2), 32), ceil(h.div_ceil(2), 4), (n * out.planes) as u32);
+        self.launch(stream, "magnify_enlarge", grid, (32, 4, 1), 0, &mut one(&args))
     }
 
     fn enlarge_tail(&self, stream: &Stream, chain: &Chain, m: &ChainMemory, n: usize) -> Result<()> {
