@@ -8,7 +8,7 @@ use numpy::{
 use pyo3::prelude::*;
 
 use crate::arrays::{Clip, Element, Order, Rank, format_of};
-use crate::errors::{array_error, array_type_error, device_error, from_video, settings_error};
+use crate::errors::{array_error, array_type_error, from_video, settings_error};
 
 fn said(value: &Bound<'_, PyAny>) -> String {
     value.repr().map_or_else(|_| "an object".to_owned(), |r| r.to_string())
@@ -130,24 +130,27 @@ fn shape_of(array: &Bound<'_, PyUntypedArray>) -> PyResult<String> {
 /// Where to compute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Device {
+    /// A card where it is worth it and can be used, else the processor.
+    Auto,
     Cpu,
+    Cuda(usize),
 }
 
 /// `device=`.
 pub(crate) fn device(py: Python<'_>, name: &str) -> PyResult<Device> {
     match name {
-        "auto" | "cpu" => Ok(Device::Cpu),
-        "cuda" => Err(no_cuda(py)),
-        other if other.strip_prefix("cuda:").is_some_and(|n| n.parse::<u32>().is_ok()) => Err(no_cuda(py)),
-        other => {
-            let text = format!("device is {other:?}, but must be \"auto\", \"cpu\", \"cuda\" or \"cuda:N\"");
-            Err(settings_error(py, text))
-        }
+        "auto" => Ok(Device::Auto),
+        "cpu" => Ok(Device::Cpu),
+        "cuda" => Ok(Device::Cuda(0)),
+        other => match other.strip_prefix("cuda:").map(str::parse) {
+            Some(Ok(n)) => Ok(Device::Cuda(n)),
+            _ => {
+                let text =
+                    format!("device is {other:?}, but must be \"auto\", \"cpu\", \"cuda\" or \"cuda:N\"");
+                Err(settings_error(py, text))
+            }
+        },
     }
-}
-
-fn no_cuda(py: Python<'_>) -> PyErr {
-    device_error(py, "this build of jnd has no CUDA support; use device=\"cpu\" or \"auto\"".into())
 }
 
 /// What the plan is made for.

@@ -163,6 +163,11 @@ impl Clip {
         self.frames
     }
 
+    /// Bytes of all samples.
+    pub(crate) fn bytes(&self) -> usize {
+        self.frames * self.first.height * self.first.row() * self.first.element.bytes()
+    }
+
     pub(crate) fn height(&self) -> usize {
         self.first.height
     }

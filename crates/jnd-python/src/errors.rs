@@ -72,6 +72,8 @@ fn magnify_class(e: &jnd::magnify::Error) -> Option<&'static str> {
         E::FrameCount { .. } | E::NotReady { .. } => "StateError",
         E::WrongFrame { .. } | E::WrongLength { .. } => "ArrayError",
         E::Memory { .. } => "MemoryLimitError",
+        E::Cuda(_) => "DeviceError",
+        E::DeviceFrames { .. } => "ArrayError",
         E::Threads(_) => "Error",
         _ => "SettingsError",
     })
@@ -124,6 +126,7 @@ pub(crate) fn from_score(py: Python<'_>, e: jnd::score::Error, arrays: bool) -> 
         | E::FrameMismatch { .. }
         | E::Incomparable(_) => Some(if arrays { "ArrayError" } else { "VideoError" }),
         E::Finished => Some("StateError"),
+        E::Cuda(_) => Some("DeviceError"),
         E::Spawn(_) | E::Worker(_) | E::Report(_) => Some("Error"),
         _ => Some("SettingsError"),
     };

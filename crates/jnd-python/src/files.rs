@@ -11,8 +11,8 @@ use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use crate::arguments;
-use crate::errors::{from_jnd, settings_error};
+use crate::arguments::{self, Device};
+use crate::errors::{device_error, from_jnd, settings_error};
 use crate::job::{self, Shared};
 use crate::plan::PyPlan;
 use crate::settings::resolve;
@@ -167,7 +167,14 @@ pub(crate) fn magnify_file(
     settings: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<PyReport> {
     let settings = resolve(py, preset, settings)?;
-    arguments::device(py, device)?;
+    let device = match arguments::device(py, device)? {
+        Device::Auto => jnd::Device::Auto,
+        Device::Cpu => jnd::Device::Cpu,
+        Device::Cuda(_) => {
+            let text = "files are magnified on the processor; use device=\"cpu\" or \"auto\"";
+            return Err(device_error(py, text.into()));
+        }
+    };
     let who = "\"auto\", \"built-in\" or \"ffmpeg\"";
     let mut job = MagnifyFile::new(Input::Path(src), Output::Path(dst), settings);
     job.open = OpenOptions {
@@ -207,6 +214,7 @@ pub(crate) fn magnify_file(
         ..CreateOptions::default()
     };
     job.drop_last = drop_last;
+    job.device = device;
     job.threads = arguments::threads(threads)?;
     job.memory = memory.unwrap_or(job.memory);
     if spool.is_some() {

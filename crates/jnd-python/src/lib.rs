@@ -5,12 +5,15 @@
 
 mod arguments;
 mod arrays;
+mod card;
+mod dlpack;
 mod errors;
 mod files;
 mod job;
 mod magnify;
 mod plan;
 mod planes;
+mod resident;
 mod score;
 mod settings;
 mod stream;
@@ -39,6 +42,9 @@ fn doctor<'py>(py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
     for (what, how) in py.detach(jnd_cli::doctor) {
         facts.set_item(what, how)?;
     }
+    if cfg!(feature = "emulate") {
+        facts.set_item("python card", "emulated by the processor, for tests")?;
+    }
     Ok(facts)
 }
 
@@ -53,6 +59,7 @@ fn _jnd(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<files::PyReport>()?;
     m.add_function(wrap_pyfunction!(score::score, m)?)?;
     m.add_class::<score::PyScorer>()?;
+    m.add_class::<resident::DeviceArray>()?;
     m.add_class::<stream::PyMagnifier>()?;
     m.add_class::<stream::Stream>()?;
     m.add_class::<settings::PySettings>()?;

@@ -1,22 +1,24 @@
 //! `magnify`: arrays in, arrays out.
 
-use jnd::magnify::{Magnifier, Plan};
-use jnd::video::{Buffer, Frame, PixelFormat, PlaneMut};
-use numpy::PyUntypedArray;
+use jnd::magnify::cuda::DeviceMagnifier;
+use jnd::magnify::{Magnifier, Plan, Settings, Source};
+use jnd::video::{Buffer, Frame, PixelFormat, PlaneMut, Rate};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arguments;
-use crate::arrays::{Clip, Element, Picture, Rank, as_array};
-use crate::errors::{array_error, from_magnify};
+use crate::arguments::{self, Device};
+use crate::arrays::{Clip, Element, Order, Picture, Rank, as_array};
+use crate::card;
+use crate::errors::{array_error, array_type_error, device_error, from_magnify};
+use crate::resident::{self, CardArray, DeviceArray};
 use crate::settings::{rate_of, resolve};
 use crate::watch::{Progress, Watch};
 
 /// Frames of our own for pictures whose layout the engine cannot take.
 #[derive(Default)]
 pub(crate) struct Scratch {
-    input: Option<Frame>,
-    output: Option<Frame>,
+    pub(crate) input: Option<Frame>,
+    pub(crate) output: Option<Frame>,
     floats: Vec<f32>,
 }
 
@@ -149,7 +151,8 @@ unsafe fn run(
 /// ----------
 /// frames : array of uint8 or uint16, (T, H, W, 3) or (T, H, W)
 ///     The clip, colour or gray, with any strides. It is read where it lies; frames whose rows are not dense are
-///     copied one at a time.
+///     copied one at a time. An array on a card (PyTorch, CuPy, anything with ``__cuda_array_interface__`` or DLPack)
+///     stays there: the work is done in its stream, and the result is on the card, too.
 /// fps : float, int, Fraction or "num/den"
 ///     Frames a second.
 /// preset : str or Settings, optional
@@ -160,7 +163,8 @@ unsafe fn run(
 /// dtype : dtype, optional
 ///     ``"float32"`` gives the exact result, neither clamped nor rounded, where 1.0 is the largest sample.
 /// device : {"auto", "cpu", "cuda", "cuda:N"}
-///     Where to compute. The result is the same. ``"auto"`` falls back to the processor, a named device never does.
+///     Where to compute. The result is the same. ``"auto"`` takes a card for clips of 64 MiB and more if one can be
+///     used, else the processor; a named device is used or is an error that says why not.
 /// threads : int, optional
 ///     Threads that compute; all processors by default. The result does not depend on it.
 /// channels : {"rgb", "bgr"}
@@ -178,7 +182,7 @@ unsafe fn run(
 /// Returns
 /// -------
 /// array
-///     The magnified clip, of the frames' shape.
+///     The magnified clip, of the frames' shape; a ``DeviceArray`` for frames on a card.
 ///
 /// Raises
 /// ------
@@ -206,11 +210,16 @@ pub(crate) fn magnify<'py>(
     memory: Option<u64>,
     progress: Option<&Bound<'py, PyAny>>,
     settings: Option<&Bound<'py, PyDict>>,
-) -> PyResult<Bound<'py, PyUntypedArray>> {
+) -> PyResult<Bound<'py, PyAny>> {
     let settings = resolve(py, preset, settings)?;
-    arguments::device(py, device)?;
+    let device = arguments::device(py, device)?;
     let order = arguments::order(py, channels)?;
     let options = arguments::options(arguments::threads(threads)?, memory);
+    if resident::is_on_card(frames) {
+        let rate = rate_of(fps, "fps")?;
+        let dtype = arguments::dtype(py, dtype)?;
+        return magnify_resident(py, frames, &settings, rate, out, dtype, device, order, depth, memory);
+    }
     let array = as_array(frames, "frames")?;
     let clip = Clip::new(&array, "frames", Rank::Clip, false)?;
     let depth = arguments::depth(py, depth, clip.element())?;
@@ -224,10 +233,141 @@ pub(crate) fn magnify<'py>(
             "out and frames overlap in memory; pass an array of its own (Magnifier.push works in place)";
         return Err(array_error(py, text.into()));
     }
+    let session = match device {
+        Device::Cpu => None,
+        Device::Cuda(_) if target.element() == Element::F32 => return Err(no_floats(py)),
+        Device::Cuda(n) => Some(py.detach(|| card::session(&plan, n, 0)).map_err(|e| from_magnify(py, e))?),
+        // A card that cannot be used is no error here: the processor gives the same.
+        Device::Auto if target.element() != Element::F32 && clip.bytes() >= card::WORTH => {
+            py.detach(|| card::session(&plan, 0, 0)).ok()
+        }
+        Device::Auto => None,
+    };
     let progress = Progress::new(py, progress)?;
+    if let Some(session) = session {
+        // SAFETY: as below.
+        py.detach(|| unsafe { card::run(session, &clip, &target, progress) })
+            .map_err(|stop| stop.into_err(py))?;
+        return Ok(result.into_any());
+    }
     // SAFETY: `array` and `result` are held until the call returns; the output was checked to be writable and apart
     // from the frames; that other threads keep off is documented as the caller's part.
     py.detach(|| unsafe { run(plan, &options, &clip, &target, progress) })
         .map_err(|stop| stop.into_err(py))?;
-    Ok(result)
+    Ok(result.into_any())
+}
+
+pub(crate) fn no_floats(py: Python<'_>) -> PyErr {
+    let text = "float32 results are computed on the processor; use device=\"cpu\" or \"auto\"";
+    device_error(py, text.into())
+}
+
+/// Frames on a card, checked and ready.
+pub(crate) struct Resident<'py> {
+    pub(crate) input: CardArray,
+    pub(crate) frames: jnd::magnify::cuda::DeviceFrames,
+    pub(crate) source: Source,
+    pub(crate) context: jnd_cuda::Context,
+    pub(crate) result: Bound<'py, PyAny>,
+    pub(crate) target: jnd::magnify::cuda::DeviceFrames,
+}
+
+/// Reads frames on a card, and makes or checks the place of the result.
+pub(crate) fn read_resident<'py>(
+    py: Python<'py>,
+    object: &Bound<'py, PyAny>,
+    rank: Rank,
+    rate: Rate,
+    out: Option<&Bound<'py, PyAny>>,
+    dtype: Option<Element>,
+    device: Device,
+    order: Order,
+    depth: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Resident<'py>> {
+    let what = if rank == Rank::Clip { "frames" } else { "frame" };
+    let input = CardArray::new(object, what)?;
+    match device {
+        Device::Auto => {}
+        Device::Cuda(n) if n == input.device => {}
+        _ => {
+            let text = format!(
+                "{what} are on cuda:{0}, so that device must be \"auto\" or \"cuda:{0}\"",
+                input.device
+            );
+            return Err(device_error(py, text));
+        }
+    }
+    match dtype {
+        Some(Element::F32) => return Err(no_floats(py)),
+        other => arguments::result_element(py, other, input.element)?,
+    };
+    let depth = arguments::depth(py, depth, input.element)?;
+    let (format, height, width, frames) = input.frames(py, what, rank, order, depth)?;
+    let context = resident::context(py, input.device)?;
+    let count = (rank == Rank::Clip).then_some(frames.count as u64);
+    let source = Source { format, width, height, rate, frames: count };
+    let (result, output) = match out.filter(|o| !o.is_none()) {
+        None => {
+            let made = Bound::new(py, input.like(py, &context)?)?;
+            let output = DeviceArray::card_array(&made);
+            (made.into_any(), output)
+        }
+        Some(out) if resident::is_on_card(out) => {
+            let output = CardArray::new(out, "out")?;
+            input.check_out(py, &output)?;
+            (out.clone(), output)
+        }
+        Some(out) => {
+            let text = format!(
+                "{what} are on cuda:{}, but out is a {}; pass an array there",
+                input.device,
+                out.get_type()
+            );
+            return Err(array_type_error(py, text));
+        }
+    };
+    let (out_format, _, _, target) = output.frames(py, "out", rank, order, depth)?;
+    if out_format != format {
+        let text =
+            "out has another layout than the frames (channels last or channels first); make them alike";
+        return Err(array_error(py, text.into()));
+    }
+    Ok(Resident { input, frames, source, context, result, target })
+}
+
+/// Frames that are on a card stay there.
+fn magnify_resident<'py>(
+    py: Python<'py>,
+    object: &Bound<'py, PyAny>,
+    settings: &Settings,
+    rate: Rate,
+    out: Option<&Bound<'py, PyAny>>,
+    dtype: Option<Element>,
+    device: Device,
+    order: Order,
+    depth: Option<&Bound<'py, PyAny>>,
+    memory: Option<u64>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let r = read_resident(py, object, Rank::Clip, rate, out, dtype, device, order, depth)?;
+    let plan = Plan::new(settings, &r.source).map_err(|e| from_magnify(py, e))?;
+    let (context, frames, target, stream) = (&r.context, r.frames, r.target, r.input.stream);
+    py.detach(|| -> Result<(), jnd::magnify::Error> {
+        let mut m = DeviceMagnifier::new(&plan, context, 0, memory)?;
+        let stream = resident::stream(context, stream);
+        // SAFETY: the arrays are held until the call returns, which is after the stream has passed the work; their
+        // geometry is what their owner says; in place or apart was checked; the stream is the owner's, so that what it
+        // queued before is done first.
+        unsafe {
+            if m.needs_two_passes() {
+                m.observe(&stream, &frames)?;
+                m.begin_render()?;
+            }
+            m.push(&stream, &frames, &target)?;
+        }
+        // The magnifier's own memory goes away with it.
+        stream.synchronize()?;
+        Ok(())
+    })
+    .map_err(|e| from_magnify(py, e))?;
+    Ok(r.result)
 }

@@ -4,15 +4,18 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use jnd::score::clip::{self, ClipPair, ClipRange, Ending, Side};
-use jnd::score::engine::Engine;
-use jnd::score::{Feature, MAX_THREADS, Pool, Score, Scorer, ScorerOptions};
+use jnd::score::cuda::{CudaOptions, CudaScorer};
+use jnd::score::engine::{DeviceChoice, Engine, engine};
+use jnd::score::{Feature, Geometry, MAX_THREADS, Pool, Score, Scorer, ScorerOptions};
+use jnd::video::Frame;
 use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
 use pyo3::sync::{MutexExt, PyOnceLock};
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
-use crate::arguments;
+use crate::arguments::{self, Device};
 use crate::arrays::Rank;
+use crate::card;
 use crate::errors::{array_error, from_score, settings_error, state_error};
 use crate::job::{self, Shared};
 use crate::planes::{Clips, Planar};
@@ -137,6 +140,17 @@ impl Table {
     }
 }
 
+/// A scorer on a card.
+fn on_card(
+    ordinal: usize,
+    features: &[Feature],
+    geometry: Geometry,
+    options: ScorerOptions,
+) -> jnd::score::Result<CudaScorer> {
+    let options = CudaOptions { subsample: options.subsample, ..CudaOptions::default() };
+    CudaScorer::new(&card::context(ordinal)?, features, geometry, &options)
+}
+
 /// What a job gives back.
 struct Scored {
     table: Table,
@@ -149,13 +163,21 @@ fn run(
     distorted: Clips,
     features: &[Feature],
     options: ScorerOptions,
+    device: Device,
     shared: &Shared,
 ) -> jnd::score::Result<Scored> {
     let mut reference = reference.open(shared)?;
     let mut distorted = distorted.open(shared)?;
     clip::check_comparable(reference.info(), distorted.info())?;
     clip::differences(reference.info(), distorted.info()).iter().for_each(|n| shared.note(n));
-    let mut pair = ClipPair::new(&mut *reference, &mut *distorted, features, ClipRange::default(), options)?;
+    let geometry = Geometry::of_stream(reference.info());
+    let scorer = match device {
+        Device::Cuda(n) => Box::new(on_card(n, features, geometry, options)?),
+        // Why there is no card is no news where any device would do.
+        Device::Auto => engine(features, geometry, options, DeviceChoice::Auto)?.0,
+        Device::Cpu => engine(features, geometry, options, DeviceChoice::Cpu)?.0,
+    };
+    let mut pair = ClipPair::with_engine(&mut *reference, &mut *distorted, ClipRange::default(), scorer)?;
     let mut table = Table::new(pair.scorer());
     let total = pair.expected();
     let ending = loop {
@@ -240,13 +262,13 @@ pub(crate) fn score<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let features = features_of(features)?;
     let options = scorer_options(py, threads, subsample)?;
-    arguments::device(py, device)?;
+    let device = arguments::device(py, device)?;
     let reference = Clips::new(r#ref, "ref", depth)?;
     let distorted = Clips::new(dist, "dist", depth)?;
     let arrays = matches!((&reference, &distorted), (Clips::Array(_), Clips::Array(_)));
     let shared = Arc::new(Shared::default());
     let watch = Watch::new(Progress::new(py, progress)?, None);
-    let work = move |shared: &Shared| run(reference, distorted, &features, options, shared);
+    let work = move |shared: &Shared| run(reference, distorted, &features, options, device, shared);
     let scored = py.detach(|| job::run(&shared, watch, work))?.map_err(|e| from_score(py, e, arrays))?;
     if let Some(warning) = scored.warning {
         let text = std::ffi::CString::new(warning)?;
@@ -280,14 +302,30 @@ pub(crate) struct PyScorer {
     features: Vec<Feature>,
     depth: Option<Py<PyAny>>,
     options: ScorerOptions,
+    device: Device,
     process: u32,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
-    scorer: Option<Scorer>,
+    scorer: Option<(Geometry, Runner)>,
     finished: bool,
+}
+
+/// Who scores.
+enum Runner {
+    Cpu(Box<Scorer>),
+    Card(Box<CudaScorer>),
+}
+
+impl Runner {
+    fn engine(&mut self) -> &mut dyn Engine {
+        match self {
+            Self::Cpu(s) => &mut **s,
+            Self::Card(s) => &mut **s,
+        }
+    }
 }
 
 impl Drop for PyScorer {
@@ -302,7 +340,7 @@ impl Drop for PyScorer {
 }
 
 /// Final scores as a list of `Score(frame, metric, value)`.
-fn final_scores<'py>(py: Python<'py>, scorer: &mut Scorer) -> PyResult<Bound<'py, PyList>> {
+fn final_scores<'py>(py: Python<'py>, scorer: &mut dyn Engine) -> PyResult<Bound<'py, PyList>> {
     static CLASS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let class =
         CLASS.get_or_try_init(py, || py.import("jnd._scores")?.getattr("Score").map(Bound::unbind))?.bind(py);
@@ -340,11 +378,11 @@ impl PyScorer {
         threads: Option<&Bound<'_, PyAny>>,
         device: &str,
     ) -> PyResult<Self> {
-        arguments::device(py, device)?;
         Ok(Self {
             features: features_of(features)?,
             depth: depth.filter(|d| !d.is_none()).map(Bound::unbind),
             options: scorer_options(py, threads, subsample)?,
+            device: arguments::device(py, device)?,
             process: std::process::id(),
             state: Mutex::default(),
         })
@@ -377,15 +415,22 @@ impl PyScorer {
         if state.finished {
             return Err(state_error(py, "push after finish; make another scorer for another clip".into()));
         }
-        let scorer = match &mut state.scorer {
-            Some(scorer) => scorer,
+        let (want, runner) = match &mut state.scorer {
+            Some((geometry, runner)) => (*geometry, runner),
             none => {
-                let made = Scorer::new(&self.features, reference.geometry(), self.options)
-                    .map_err(|e| from_score(py, e, true))?;
-                none.insert(made)
+                let geometry = reference.geometry();
+                let made =
+                    py.detach(|| match self.device {
+                        Device::Cuda(n) => on_card(n, &self.features, geometry, self.options)
+                            .map(|s| Runner::Card(Box::new(s))),
+                        _ => Scorer::new(&self.features, geometry, self.options)
+                            .map(|s| Runner::Cpu(Box::new(s))),
+                    });
+                let made = made.map_err(|e| from_score(py, e, true))?;
+                let (geometry, runner) = none.insert((geometry, made));
+                (*geometry, runner)
             }
         };
-        let want = scorer.geometry();
         for (side, p) in [("ref", &reference), ("dist", &distorted)] {
             let got = p.geometry();
             if got != want {
@@ -394,13 +439,21 @@ impl PyScorer {
             }
         }
         py.detach(|| {
-            let (mut r, mut d) = scorer.take_frames()?;
+            let engine = runner.engine();
+            let own = engine.take_frames()?;
+            let owned = own.is_some();
+            let made =
+                || -> jnd::score::Result<Frame> { Ok(Frame::new(want.format, want.width, want.height)?) };
+            let (mut r, mut d) = match own {
+                Some(frames) => frames,
+                None => (made()?, made()?),
+            };
             reference.copy(0, &mut r);
             distorted.copy(0, &mut d);
-            scorer.push_owned(r, d)
+            if owned { engine.push_owned(r, d) } else { engine.push(r.view(), d.view()) }
         })
         .map_err(|e| from_score(py, e, true))?;
-        final_scores(py, scorer)
+        final_scores(py, runner.engine())
     }
 
     /// Ends the clip.
@@ -415,9 +468,9 @@ impl PyScorer {
         state.finished = true;
         match state.scorer.take() {
             None => Ok(PyList::empty(py)),
-            Some(mut scorer) => {
-                py.detach(|| scorer.finish()).map_err(|e| from_score(py, e, true))?;
-                final_scores(py, &mut scorer)
+            Some((_, mut runner)) => {
+                py.detach(|| runner.engine().finish()).map_err(|e| from_score(py, e, true))?;
+                final_scores(py, runner.engine())
             }
         }
     }

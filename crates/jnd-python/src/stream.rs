@@ -2,18 +2,20 @@
 
 use std::sync::Mutex;
 
+use jnd::magnify::cuda::{DeviceMagnifier, Session};
 use jnd::magnify::{Magnifier, Options, Plan, Settings, Source};
 use jnd::video::{PixelFormat, Rate};
-use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyDict, PyIterator, PyList};
 
-use crate::arguments;
+use crate::arguments::{self, Device};
 use crate::arrays::{Clip, Element, Order, Rank, as_array, format_of};
+use crate::card;
 use crate::errors::{array_error, from_magnify, from_video, state_error};
-use crate::magnify::{Scratch, push_picture};
+use crate::magnify::{Resident, Scratch, no_floats, push_picture, read_resident};
 use crate::plan::PyPlan;
+use crate::resident;
 use crate::settings::{PySettings, rate_of, resolve};
 
 /// Magnifies frames one by one, as they come: each ``push`` gives the magnified frame back at once, in constant memory.
@@ -27,7 +29,7 @@ use crate::settings::{PySettings, rate_of, resolve};
 /// shape : (H, W, 3) or (H, W), optional
 ///     Shape of a frame. Everything is then allocated and checked at once, else with the first frame.
 /// dtype, device, threads, channels, depth
-///     As in ``magnify``.
+///     As in ``magnify``; ``device="auto"`` is the processor for frames in host memory, and their card for frames on one.
 /// **settings
 ///     Changes to the preset; see ``Settings``.
 ///
@@ -50,6 +52,7 @@ pub(crate) struct PyMagnifier {
     order: Order,
     dtype: Option<Element>,
     depth: Option<Py<PyAny>>,
+    device: Device,
     options: Options,
     /// The process whose threads compute.
     process: u32,
@@ -64,8 +67,36 @@ struct State {
 }
 
 struct Engine {
-    magnifier: Magnifier,
+    runner: Runner,
     format: PixelFormat,
+}
+
+/// Who magnifies, and where the frames are.
+enum Runner {
+    /// The processor.
+    Cpu(Box<Magnifier>),
+    /// A card; frames are in host memory.
+    Card(Box<Session>),
+    /// A card; frames are there.
+    Resident(Box<DeviceMagnifier>),
+}
+
+impl Engine {
+    fn plan(&self) -> &Plan {
+        match &self.runner {
+            Runner::Cpu(m) => m.plan(),
+            Runner::Card(s) => s.plan(),
+            Runner::Resident(m) => m.plan(),
+        }
+    }
+
+    fn reset(&mut self) {
+        match &mut self.runner {
+            Runner::Cpu(m) => m.reset(),
+            Runner::Card(s) => s.reset(),
+            Runner::Resident(m) => m.reset(),
+        }
+    }
 }
 
 impl Drop for PyMagnifier {
@@ -93,8 +124,68 @@ impl PyMagnifier {
 
     fn make(&self, py: Python<'_>, source: Source) -> PyResult<Engine> {
         let plan = Plan::new(&self.settings, &source).map_err(|e| from_magnify(py, e))?;
-        let magnifier = Magnifier::new(plan, &self.options).map_err(|e| from_magnify(py, e))?;
-        Ok(Engine { magnifier, format: source.format })
+        let runner = py
+            .detach(|| match self.device {
+                Device::Cuda(n) => card::session(&plan, n, 1).map(|s| Runner::Card(Box::new(s))),
+                _ => Magnifier::new(plan, &self.options).map(|m| Runner::Cpu(Box::new(m))),
+            })
+            .map_err(|e| from_magnify(py, e))?;
+        Ok(Engine { runner, format: source.format })
+    }
+
+    /// Checks that a frame is like those before.
+    fn check(
+        &self,
+        py: Python<'_>,
+        engine: &Engine,
+        format: PixelFormat,
+        width: usize,
+        height: usize,
+    ) -> PyResult<()> {
+        let s = engine.plan().source();
+        if (format, width, height) == (engine.format, s.width, s.height) {
+            return Ok(());
+        }
+        let text = format!(
+            "frame is {width}x{height} {format}, but this magnifier's are {}x{} {}; every frame must be alike, make another magnifier for another clip",
+            s.width, s.height, engine.format
+        );
+        Err(array_error(py, text))
+    }
+
+    /// Magnifies a frame that is on a card.
+    fn push_resident<'py>(&self, py: Python<'py>, r: Resident<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let mut guard = self.state.lock_py_attached(py).unwrap_or_else(|e| e.into_inner());
+        let state = &mut *guard;
+        if state.finished {
+            return Err(state_error(py, "push after finish; call reset to start again".into()));
+        }
+        if state.engine.is_none() {
+            let plan = Plan::new(&self.settings, &r.source).map_err(|e| from_magnify(py, e))?;
+            let made = py
+                .detach(|| DeviceMagnifier::new(&plan, &r.context, 1, None))
+                .map_err(|e| from_magnify(py, e))?;
+            state.engine = Some(Engine { runner: Runner::Resident(Box::new(made)), format: r.source.format });
+        }
+        if let Some(engine) = &mut state.engine {
+            if !matches!(engine.runner, Runner::Resident(_)) {
+                let text =
+                    "frame is on a card, but this magnifier's are in host memory; make another magnifier";
+                return Err(state_error(py, text.into()));
+            }
+            self.check(py, engine, r.source.format, r.source.width, r.source.height)?;
+            let Runner::Resident(magnifier) = &mut engine.runner else { return Ok(r.result) };
+            let (context, frames, target, raw) = (&r.context, r.frames, r.target, r.input.stream);
+            py.detach(|| {
+                let stream = resident::stream(context, raw);
+                // SAFETY: the geometry is what the arrays' owner says; in place or apart was checked. The work is in
+                // the owner's stream, in whose order memory that the owner gives up later is used again.
+                unsafe { magnifier.push(&stream, &frames, &target) }
+            })
+            .map_err(|e| from_magnify(py, e))?;
+            state.seen += 1;
+        }
+        Ok(r.result)
     }
 }
 
@@ -116,8 +207,11 @@ impl PyMagnifier {
     ) -> PyResult<Self> {
         let settings = resolve(py, preset, settings)?;
         arguments::causal(py, &settings)?;
-        arguments::device(py, device)?;
+        let device = arguments::device(py, device)?;
         let dtype = arguments::dtype(py, dtype)?;
+        if matches!(device, Device::Cuda(_)) && dtype == Some(Element::F32) {
+            return Err(no_floats(py));
+        }
         let depth = depth.filter(|d| !d.is_none());
         let this = Self {
             settings,
@@ -125,6 +219,7 @@ impl PyMagnifier {
             order: arguments::order(py, channels)?,
             dtype,
             depth: depth.as_ref().map(|d| d.clone().unbind()),
+            device,
             options: arguments::options(arguments::threads(threads)?, None),
             process: std::process::id(),
             state: Mutex::new(State { engine: None, finished: false, seen: 0, scratch: Scratch::default() }),
@@ -169,8 +264,23 @@ impl PyMagnifier {
         py: Python<'py>,
         frame: &Bound<'py, PyAny>,
         out: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyUntypedArray>> {
+    ) -> PyResult<Bound<'py, PyAny>> {
         self.alive(py)?;
+        if resident::is_on_card(frame) {
+            let depth = self.depth.as_ref().map(|d| d.bind(py).clone());
+            let r = read_resident(
+                py,
+                frame,
+                Rank::Frame,
+                self.rate,
+                out,
+                self.dtype,
+                self.device,
+                self.order,
+                depth.as_ref(),
+            )?;
+            return self.push_resident(py, r);
+        }
         let array = as_array(frame, "frame")?;
         let clip = Clip::new(&array, "frame", Rank::Frame, false)?;
         let (result, target) = arguments::output(py, out, self.dtype, &array, &clip, Rank::Frame)?;
@@ -181,20 +291,10 @@ impl PyMagnifier {
         }
         let depth = arguments::depth(py, self.depth.as_ref().map(|d| d.bind(py)), clip.element())?;
         let engine = match &mut state.engine {
+            Some(Engine { runner: Runner::Resident(_), .. }) => return Err(elsewhere(py)),
             Some(engine) => {
                 let format = format_of(clip.channels(), self.order, depth).map_err(|e| from_video(py, e))?;
-                let s = engine.magnifier.plan().source();
-                if (format, clip.width(), clip.height()) != (engine.format, s.width, s.height) {
-                    let text = format!(
-                        "frame is {}x{} {format}, but this magnifier's are {}x{} {}; every frame must be alike, make another magnifier for another clip",
-                        clip.width(),
-                        clip.height(),
-                        s.width,
-                        s.height,
-                        engine.format
-                    );
-                    return Err(array_error(py, text));
-                }
+                self.check(py, engine, format, clip.width(), clip.height())?;
                 engine
             }
             none => {
@@ -205,14 +305,24 @@ impl PyMagnifier {
         let scratch = &mut state.scratch;
         let overlap = clip.may_overlap(&target);
         let (input, output) = (clip.picture(0), target.picture(0));
-        // SAFETY: `array` and `result` are held until the call returns; the output was checked to be writable; where
-        // they may share bytes the frame is copied first; that other threads keep off is the caller's part.
-        py.detach(|| unsafe {
-            push_picture(&mut engine.magnifier, engine.format, &input, &output, scratch, overlap)
-        })
+        let format = engine.format;
+        match &mut engine.runner {
+            Runner::Card(_) if target.element() == Element::F32 => return Err(no_floats(py)),
+            Runner::Cpu(m) => {
+                // SAFETY: `array` and `result` are held until the call returns; the output was checked to be writable;
+                // where they may share bytes the frame is copied first; that other threads keep off is the caller's
+                // part.
+                py.detach(|| unsafe { push_picture(m, format, &input, &output, scratch, overlap) })
+            }
+            Runner::Card(s) => {
+                // SAFETY: as above.
+                py.detach(|| unsafe { card::push_picture(s, format, &input, &output, scratch, overlap) })
+            }
+            Runner::Resident(_) => return Err(elsewhere(py)),
+        }
         .map_err(|e| from_magnify(py, e))?;
         state.seen += 1;
-        Ok(result)
+        Ok(result.into_any())
     }
 
     /// Ends the clip and frees its memory. The filters that can stream hold no frame back, so that the list of frames
@@ -233,7 +343,7 @@ impl PyMagnifier {
         state.finished = false;
         state.seen = 0;
         if let Some(engine) = &mut state.engine {
-            engine.magnifier.reset();
+            engine.reset();
         }
         Ok(())
     }
@@ -254,7 +364,7 @@ impl PyMagnifier {
     fn plan(&self, py: Python<'_>) -> PyResult<Option<PyPlan>> {
         self.alive(py)?;
         let state = self.state.lock_py_attached(py).unwrap_or_else(|e| e.into_inner());
-        Ok(state.engine.as_ref().map(|e| PyPlan { inner: e.magnifier.plan().clone() }))
+        Ok(state.engine.as_ref().map(|e| PyPlan { inner: e.plan().clone() }))
     }
 
     /// Frames pushed since the start or the last reset.
@@ -279,6 +389,11 @@ impl PyMagnifier {
     }
 }
 
+fn elsewhere(py: Python<'_>) -> PyErr {
+    let text = "frame is in host memory, but this magnifier's are on a card; make another magnifier";
+    state_error(py, text.into())
+}
+
 /// An iterator over magnified frames. Made by ``Magnifier.stream``.
 #[pyclass(frozen, module = "jnd", name = "Stream")]
 pub(crate) struct Stream {
@@ -292,7 +407,7 @@ impl Stream {
         slf
     }
 
-    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyUntypedArray>>> {
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         match self.frames.bind(py).clone().next() {
             None => Ok(None),
             Some(frame) => self.magnifier.get().push(py, &frame?, None).map(Some),

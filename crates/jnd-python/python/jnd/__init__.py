@@ -17,6 +17,7 @@ from ._errors import (
     VideoNotFoundError,
 )
 from ._jnd import (
+    DeviceArray,
     Magnifier,
     Plan,
     Preset,
@@ -36,6 +37,7 @@ from ._scores import Score, Scores
 __all__ = [
     "ArrayError",
     "ArrayTypeError",
+    "DeviceArray",
     "DeviceError",
     "Error",
     "Magnifier",

@@ -10,6 +10,7 @@ from ._scores import Score, Scores
 
 __version__: str
 __all__ = [
+    "DeviceArray",
     "Magnifier",
     "Plan",
     "Preset",
@@ -29,7 +30,8 @@ __all__ = [
 # Frames a second: a number, a fraction, "30000/1001" or (30000, 1001).
 _Rate: TypeAlias = float | Fraction | str | tuple[int, int]
 _Path: TypeAlias = str | PathLike[str]
-_Result: TypeAlias = npt.NDArray[Any]
+# An array, or a DeviceArray for frames on a card.
+_Result: TypeAlias = Any
 _Progress: TypeAlias = bool | Callable[[int, int | None], object] | None
 _Clip: TypeAlias = _Path | npt.NDArray[Any] | tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
 _Frame: TypeAlias = npt.NDArray[Any] | tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
@@ -116,6 +118,29 @@ class Preset:
     def description(self) -> str: ...
     @property
     def settings(self) -> Settings: ...
+
+@final
+class DeviceArray:
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> Literal["uint8", "uint16"]: ...
+    @property
+    def device(self) -> str: ...
+    @property
+    def nbytes(self) -> int: ...
+    def numpy(self) -> npt.NDArray[Any]: ...
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any: ...
 
 @final
 class Magnifier:

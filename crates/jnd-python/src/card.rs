@@ -1,0 +1,143 @@
+//! The card: frames in host memory that are computed there.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use jnd::magnify::cuda::{Options, Session};
+use jnd::magnify::{Error, Plan};
+use jnd::video::{Buffer, PixelFormat};
+use jnd_cuda::{Context, Device};
+
+use crate::arrays::{Clip, Picture};
+use crate::magnify::{Scratch, Stop};
+use crate::watch::{Progress, Watch};
+
+/// Bytes of a clip from which on `device="auto"` looks for a card: a smaller one is done before a card is ready.
+pub(crate) const WORTH: usize = 64 << 20;
+
+/// Opens a card, once for each and process: opening takes a good part of a second where nobody else uses it.
+pub(crate) fn context(ordinal: usize) -> jnd_cuda::Result<Context> {
+    #[cfg(feature = "emulate")]
+    if ordinal == 0 {
+        return Ok(jnd_cuda_shim::context());
+    }
+    static OPEN: Mutex<BTreeMap<(u32, usize), Context>> = Mutex::new(BTreeMap::new());
+    let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    // A context does not survive a fork; the driver says so when another is asked for.
+    let key = (std::process::id(), ordinal);
+    if let Some(context) = open.get(&key) {
+        return Ok(context.clone());
+    }
+    let context = Context::open(Device(ordinal))?;
+    open.insert(key, context.clone());
+    Ok(context)
+}
+
+/// A session for whole clips (`chunk` 0) or single frames (1).
+pub(crate) fn session(plan: &Plan, ordinal: usize, chunk: usize) -> Result<Session, Error> {
+    let options = Options { device: Device(ordinal), chunk, ..Options::default() };
+    Session::with_context(plan, &context(ordinal)?, &options)
+}
+
+/// Takes the next finished frame.
+///
+/// # Safety
+/// The output is writable and nobody else uses it meanwhile.
+unsafe fn take(
+    session: &mut Session,
+    format: PixelFormat,
+    output: &Picture,
+    scratch: &mut Scratch,
+) -> Result<bool, Error> {
+    // SAFETY: the caller's promise.
+    match unsafe { output.view_mut(format) } {
+        Some(view) => session.take(&mut view?),
+        None => {
+            let made = output.scratch(format, &mut scratch.output)?;
+            let taken = session.take(&mut made.view_mut())?;
+            if taken {
+                match made.buffer() {
+                    // SAFETY: the caller's promise.
+                    Buffer::U8(v) => unsafe { output.scatter(v, 0..output.height()) },
+                    // SAFETY: the caller's promise.
+                    Buffer::U16(v) => unsafe { output.scatter(v, 0..output.height()) },
+                }
+            }
+            Ok(taken)
+        }
+    }
+}
+
+/// Magnifies a clip: upload, kernels and download overlap.
+///
+/// # Safety
+/// As `magnify::run`.
+pub(crate) unsafe fn run(
+    mut session: Session,
+    clip: &Clip,
+    out: &Clip,
+    progress: Option<Progress>,
+) -> Result<(), Stop> {
+    let format = session.plan().source().format;
+    let frames = clip.frames();
+    let passes = if session.needs_two_passes() { 2 } else { 1 };
+    let mut watch = Watch::new(progress, Some((passes * frames) as u64));
+    let mut scratch = Scratch::default();
+    if session.needs_two_passes() {
+        for t in 0..frames {
+            // SAFETY: the caller's promise.
+            session.feed(&unsafe { clip.picture(t).view(format, &mut scratch.input, false)? })?;
+            watch.step()?;
+        }
+        session.begin_render()?;
+    }
+    let mut taken = 0;
+    for t in 0..frames {
+        while session.is_full() {
+            // SAFETY: the caller's promise.
+            taken += usize::from(unsafe { take(&mut session, format, &out.picture(taken), &mut scratch)? });
+        }
+        // SAFETY: the caller's promise.
+        session.feed(&unsafe { clip.picture(t).view(format, &mut scratch.input, false)? })?;
+        watch.step()?;
+    }
+    session.finish()?;
+    while taken < frames {
+        // SAFETY: the caller's promise.
+        taken += usize::from(unsafe { take(&mut session, format, &out.picture(taken), &mut scratch)? });
+        watch.look()?;
+    }
+    Ok(())
+}
+
+/// Magnifies one picture on a session for single frames.
+///
+/// # Safety
+/// As `magnify::push_picture`.
+pub(crate) unsafe fn push_picture(
+    session: &mut Session,
+    format: PixelFormat,
+    input: &Picture,
+    output: &Picture,
+    scratch: &mut Scratch,
+    overlap: bool,
+) -> Result<(), Error> {
+    let Scratch { input: in_frame, output: out_frame, .. } = scratch;
+    // SAFETY: the caller's promise; with `overlap` the view is of the scratch frame.
+    let frame = unsafe { input.view(format, in_frame, overlap)? };
+    // SAFETY: the caller's promise.
+    match unsafe { output.view_mut(format) } {
+        Some(view) => session.push(&frame, &mut view?),
+        None => {
+            let made = output.scratch(format, out_frame)?;
+            session.push(&frame, &mut made.view_mut())?;
+            match made.buffer() {
+                // SAFETY: the caller's promise.
+                Buffer::U8(v) => unsafe { output.scatter(v, 0..output.height()) },
+                // SAFETY: the caller's promise.
+                Buffer::U16(v) => unsafe { output.scatter(v, 0..output.height()) },
+            }
+            Ok(())
+        }
+    }
+}
