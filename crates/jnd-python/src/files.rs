@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::arguments::{self, Device};
-use crate::errors::{device_error, from_jnd, settings_error};
+use crate::errors::{from_jnd, settings_error};
 use crate::job::{self, Shared};
 use crate::plan::PyPlan;
 use crate::settings::resolve;
@@ -170,10 +170,7 @@ pub(crate) fn magnify_file(
     let device = match arguments::device(py, device)? {
         Device::Auto => jnd::Device::Auto,
         Device::Cpu => jnd::Device::Cpu,
-        Device::Cuda(_) => {
-            let text = "files are magnified on the processor; use device=\"cpu\" or \"auto\"";
-            return Err(device_error(py, text.into()));
-        }
+        Device::Cuda(n) => jnd::Device::Cuda(n),
     };
     let who = "\"auto\", \"built-in\" or \"ffmpeg\"";
     let mut job = MagnifyFile::new(Input::Path(src), Output::Path(dst), settings);

@@ -273,3 +273,11 @@ def test_libraries(library, clip):
     m = jnd.Magnifier(fps=30, alpha=20)
     for t in range(len(clip)):
         assert np.array_equal(back(xp.from_dlpack(m.push(x[t]))), want[t])
+
+
+@without_card
+def test_files_say_why_there_is_no_card(tmp_path):
+    (tmp_path / "in.y4m").write_bytes(b"YUV4MPEG2 W16 H16 F30:1 Ip A1:1 Cmono\n" + (b"FRAME\n" + bytes(256)) * 3)
+    with pytest.raises(jnd.DeviceError, match="CUDA|driver"):
+        jnd.magnify_file(tmp_path / "in.y4m", tmp_path / "out.y4m", device="cuda")
+    assert not (tmp_path / "out.y4m").exists()
