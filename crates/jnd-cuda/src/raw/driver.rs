@@ -36,7 +36,7 @@ const SYMBOLS: &[&str] = &[
     "cuMemFree_v2",
     "cuMemHostAlloc",
     "cuMemFreeHost",
-    "cuPointerGetAttribute",
+    "cuPointerGetAttributes",
     "cuMemcpyHtoDAsync_v2",
     "cuMemcpyDtoHAsync_v2",
     "cuMemcpyDtoDAsync_v2",
@@ -252,13 +252,11 @@ pub(crate) unsafe fn host_free(ptr: *mut u8) -> Result<()> {
 
 pub(crate) unsafe fn is_pinned(address: u64) -> Result<bool> {
     let mut kind: u32 = 0;
-    // Memory the driver does not know is answered with an error, which here means pageable.
-    let known = call!(cuPointerGetAttribute(
-        (&raw mut kind).cast(),
-        sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-        address
-    ));
-    Ok(known.is_ok() && kind == sys::CUmemorytype::CU_MEMORYTYPE_HOST as u32)
+    let mut attribute = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
+    let mut data: *mut c_void = (&raw mut kind).cast();
+    // Asked in this form, memory that the driver does not know is of kind 0, and no error.
+    call!(cuPointerGetAttributes(1, &raw mut attribute, &raw mut data, address))?;
+    Ok(kind == sys::CUmemorytype::CU_MEMORYTYPE_HOST as u32)
 }
 
 pub(crate) unsafe fn copy_up(dst: u64, src: *const u8, bytes: usize, stream: Handle) -> Result<()> {
