@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use crate::Verbosity;
+use crate::{Verbosity, say};
 
 /// The job was done.
 pub(crate) const DONE: u8 = 0;
@@ -38,14 +38,17 @@ impl Failure {
     pub(crate) fn report(self, verbosity: Verbosity) -> u8 {
         if let Some(error) = &self.error {
             let mut said = error.to_string();
-            eprintln!("jnd: error: {}", one_line(&said));
+            say::line(format_args!("jnd: error: {}", one_line(&said)));
             if verbosity.verbose > 0 {
                 let mut cause = error.source();
                 while let Some(c) = cause {
                     let text = c.to_string();
                     // Many messages carry their cause's text already.
                     if !said.contains(&text) {
-                        eprintln!("jnd:   because: {}", text.trim_end().replace('\n', "\njnd:     "));
+                        say::line(format_args!(
+                            "jnd:   because: {}",
+                            text.trim_end().replace('\n', "\njnd:     ")
+                        ));
                         said = text;
                     }
                     cause = c.source();

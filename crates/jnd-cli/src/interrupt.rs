@@ -33,7 +33,7 @@ pub(crate) const MESSAGE: &str = "interrupted; no unfinished file was left";
 
 fn leave() {
     jnd::video::remove_partial_outputs();
-    eprintln!("jnd: error: {MESSAGE}");
+    crate::say::line(format_args!("jnd: error: {MESSAGE}"));
     std::process::exit(i32::from(crate::exit::INTERRUPTED));
 }
 

@@ -6,9 +6,11 @@ mod demo;
 mod doctor;
 mod exit;
 mod interrupt;
+mod limit;
 mod magnify;
 mod presets;
 mod progress;
+mod say;
 mod score;
 mod shell;
 mod units;
@@ -93,6 +95,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let verbosity = cli.command.verbosity();
     start_log(verbosity);
     interrupt::install();
+    limit::install();
     let outcome = match cli.command {
         Commands::Magnify(args) => magnify::run(&args),
         Commands::Score(args) => score::run(&args),
@@ -120,7 +123,7 @@ fn start_log(verbosity: Verbosity) {
     };
     let log = tracing_subscriber::fmt()
         .with_max_level(level)
-        .with_writer(std::io::stderr)
+        .with_writer(|| say::Errors)
         .with_target(false)
         .without_time()
         .finish();

@@ -12,7 +12,7 @@ use jnd::{Applied, Band, Device, Event, FilterName, MIT_DROPS, MagnifyFile, Over
 
 use crate::exit::{DONE, Failure, TRUNCATED, USAGE};
 use crate::progress::{Progress, ProgressMode};
-use crate::{Verbosity, interrupt, units};
+use crate::{Verbosity, interrupt, say, units};
 
 /// Arguments of `jnd magnify`.
 #[derive(Debug, clap::Args)]
@@ -185,10 +185,10 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     })?;
     progress.finish();
     if !verbosity.quiet {
-        eprintln!("{}", summary(&report, &job));
+        say::line(summary(&report, &job));
     }
     if let Some(cut) = &report.truncated {
-        eprintln!("jnd: warning: {cut}; the output holds all of them");
+        say::line(format_args!("jnd: warning: {cut}; the output holds all of them"));
         return Ok(TRUNCATED);
     }
     Ok(DONE)

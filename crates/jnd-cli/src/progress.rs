@@ -1,9 +1,11 @@
 //! Progress of a job: a bar on a terminal, lines elsewhere, JSON for programs.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::say;
 
 /// How to show progress. It always goes to standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -70,7 +72,12 @@ impl Progress {
             Shown::Bar(bar) => bar.set_position(p.done),
             Shown::Plain if due(2000) => {
                 let total = p.total.map_or_else(String::new, |t| format!(" of {t}"));
-                eprintln!("{}{}{total} frames, {:.1} frames/s", pass_name(p), p.done, self.rate(p));
+                say::line(format_args!(
+                    "{}{}{total} frames, {:.1} frames/s",
+                    pass_name(p),
+                    p.done,
+                    self.rate(p)
+                ));
                 self.last = Some(Instant::now());
             }
             Shown::Json if due(500) => {
@@ -78,7 +85,7 @@ impl Progress {
                     "pass": p.pass, "passes": p.passes, "done": p.done, "total": p.total,
                     "frames_per_second": self.rate(p),
                 });
-                let _ = writeln!(std::io::stderr(), "{line}");
+                say::line(line);
                 self.last = Some(Instant::now());
             }
             _ => {}
@@ -92,8 +99,8 @@ impl Progress {
     /// Prints a line without breaking the bar.
     pub(crate) fn say(&self, line: &str) {
         match &self.shown {
-            Shown::Bar(bar) => bar.suspend(|| eprintln!("{line}")),
-            _ => eprintln!("{line}"),
+            Shown::Bar(bar) => bar.suspend(|| say::line(line)),
+            _ => say::line(line),
         }
     }
 

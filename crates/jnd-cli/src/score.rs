@@ -13,12 +13,12 @@ use jnd::score::{Feature, Geometry, MAX_THREADS, ScorerOptions};
 use jnd::video::simd::{Isa, Level};
 use jnd::video::{
     ChromaRounding, DecoderChoice, FrameSource, Input, Layout, OpenOptions, Output, OutputFile, PixelFormat,
-    Rate, RawGeometry, ReadAhead,
+    Rate, RawGeometry, ReadAhead, same_file,
 };
 
 use crate::exit::{DONE, Failure, INTERRUPTED, TRUNCATED};
 use crate::progress::{Progress, ProgressMode};
-use crate::{Verbosity, interrupt};
+use crate::{Verbosity, interrupt, say};
 
 /// The command line makes no sense. Scripts written for the `vmaf` command know these three codes.
 pub(crate) const USAGE: u8 = 1;
@@ -365,21 +365,26 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     if args.reference.as_os_str() == "-" && args.distorted.as_os_str() == "-" {
         return Err(Failure::new(USAGE, "only one of the clips can come from standard input"));
     }
+    if let Some(output) = &args.output
+        && [&args.reference, &args.distorted].into_iter().any(|input| same_file(input, output))
+    {
+        return Err(setup(jnd::video::Error::SameFile { path: output.display().to_string() }));
+    }
     let stop = interrupt::flag();
     let mut reference = open(&args.reference, &open_options, &stop)?;
     let mut distorted = open(&args.distorted, &open_options, &stop)?;
     refuse_interlaced(Side::Reference, &*reference)?;
     refuse_interlaced(Side::Distorted, &*distorted)?;
     let quiet = args.verbosity.quiet;
-    let say = |line: &str| {
+    let note = |line: &str| {
         if !quiet {
-            eprintln!("jnd: {line}");
+            say::line(format_args!("jnd: {line}"));
         }
     };
     for (side, source) in [(Side::Reference, &reference), (Side::Distorted, &distorted)] {
-        source.notes().iter().for_each(|n| say(&format!("note: {side}: {n}")));
+        source.notes().iter().for_each(|n| note(&format!("note: {side}: {n}")));
     }
-    clip::differences(reference.info(), distorted.info()).iter().for_each(|d| say(&format!("warning: {d}")));
+    clip::differences(reference.info(), distorted.info()).iter().for_each(|d| note(&format!("warning: {d}")));
 
     let range = ClipRange {
         skip_reference: args.frame_skip_ref,
@@ -392,7 +397,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let geometry = Geometry::of_stream(reference.info());
     let (engine, no_card) = engine(&features, geometry, options, args.device).map_err(failed)?;
     if let (Some(why), 1..) = (no_card, args.verbosity.verbose) {
-        say(&format!("note: the processor scores: {why}"));
+        note(&format!("note: the processor scores: {why}"));
     }
     let device = engine.device();
     let mut pair = ClipPair::with_engine(&mut *reference, &mut *distorted, range, engine).map_err(failed)?;
@@ -450,7 +455,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         }
         None => print_pooled(&pooled)?,
     }
-    say(&format!("{frames} pairs of frames, {:.1} a second ({device})", fps.unwrap_or(0.0)));
+    note(&format!("{frames} pairs of frames, {:.1} a second ({device})", fps.unwrap_or(0.0)));
     match ending {
         Ending::Together | Ending::Limit => Ok(DONE),
         Ending::Shorter(shorter) => {
@@ -461,14 +466,16 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
             };
             let counted =
                 longer.map_or_else(|| format!("more than {}", skip_long + frames), |n| n.to_string());
-            say(&format!(
+            note(&format!(
                 "warning: the {shorter} clip has {} frames, the {other} clip {counted}; {frames} pairs were scored",
                 skip_short + frames
             ));
             Ok(DONE)
         }
         Ending::Cut(side, error) => {
-            eprintln!("jnd: warning: {error}; the {frames} whole pairs were scored ({side} clip)");
+            say::line(format_args!(
+                "jnd: warning: {error}; the {frames} whole pairs were scored ({side} clip)"
+            ));
             Ok(TRUNCATED)
         }
     }

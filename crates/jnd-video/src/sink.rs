@@ -224,12 +224,28 @@ fn needs_ffmpeg(path: &Path) -> Result<Box<dyn FrameSink>> {
     Err(Error::NeedsFfmpeg { path: path.display().to_string(), what: format!("writing .{extension}") })
 }
 
-/// Whether two paths name one file.
+/// Whether two paths name one file, be it by another path, a symbolic link or (on Unix) a hard link.
 pub fn same_file(a: &Path, b: &Path) -> bool {
     match (a.canonicalize(), b.canonicalize()) {
-        (Ok(a), Ok(b)) => a == b,
+        (Ok(a), Ok(b)) => a == b || same_node(&a, &b),
         _ => false,
     }
+}
+
+/// Whether two paths are names of one regular file.
+#[cfg(unix)]
+fn same_node(a: &Path, b: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    match (a.metadata(), b.metadata()) {
+        (Ok(a), Ok(b)) => a.is_file() && (a.dev(), a.ino()) == (b.dev(), b.ino()),
+        _ => false,
+    }
+}
+
+/// Elsewhere a hard link is not seen as the file that it is.
+#[cfg(not(unix))]
+fn same_node(_: &Path, _: &Path) -> bool {
+    false
 }
 
 /// Checks that a frame is of its stream's format and size.

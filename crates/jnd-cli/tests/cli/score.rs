@@ -458,3 +458,28 @@ fn stock_reports_are_byte_equal() {
         assert_eq!(without_fps_and_version(&got), without_fps_and_version(&want), "{file} {rest:?}");
     }
 }
+
+#[test]
+fn a_report_never_replaces_a_clip() {
+    let dir = Dir::new();
+    let bytes = noise420(32, 32, 2, 1);
+    let a = dir.write("a.y4m", &bytes);
+    let b = dir.write("b.y4m", &noise420(32, 32, 2, 2));
+    std::fs::create_dir(dir.path("sub")).expect("a directory");
+    let mut names = vec![a.clone(), dir.arg("sub/../a.y4m")];
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(&a, dir.path("soft.y4m")).expect("a link");
+        std::fs::hard_link(&a, dir.path("hard.y4m")).expect("a link");
+        names.extend([dir.arg("soft.y4m"), dir.arg("hard.y4m")]);
+    }
+    let files = dir.files();
+    for name in &names {
+        for (r, d) in [(&a, &b), (&b, &a)] {
+            score(r, d, &["--feature", "motion", "-o", name])
+                .fails(255, &[name, "both the input and the output"]);
+        }
+        assert_eq!(dir.read("a.y4m"), bytes, "{name}");
+    }
+    assert_eq!(dir.files(), files);
+}

@@ -199,3 +199,50 @@ fn ctrl_c_ends_a_run_whose_reader_sleeps() {
     assert_eq!(code, Some(130));
     drop(stdout);
 }
+
+/// Runs a command whose standard error nobody reads, and one whose standard error is full; returns both exit codes.
+#[cfg(target_os = "linux")]
+fn unheard(args: &[&str]) -> [Option<i32>; 2] {
+    let mut child = jnd_alone(args);
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let closed = child.stdout(Stdio::null()).stderr(writer).status().expect("the command starts").code();
+    let full = std::fs::File::options().write(true).open("/dev/full").expect("/dev/full");
+    let full =
+        jnd_alone(args).stdout(Stdio::null()).stderr(full).status().expect("the command starts").code();
+    [closed, full]
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn messages_that_nobody_hears_change_nothing() {
+    let d = Dir::new();
+    let bytes = clip(32, 32, 12);
+    let (input, output) = (d.write("in.y4m", &bytes), d.arg("out.y4m"));
+    let cut = d.write("cut.y4m", &bytes[..bytes.len() - 100]);
+    run(&mut jnd_alone(&["magnify", &input, &d.arg("want.y4m")])).ok();
+    for mode in ["auto", "plain", "json"] {
+        let args = ["magnify", &input, &output, "-y", "-vv", "--progress", mode];
+        assert_eq!(unheard(&args), [Some(0), Some(0)], "{mode}");
+        assert_eq!(d.read("out.y4m"), d.read("want.y4m"), "{mode}");
+    }
+    assert_eq!(unheard(&["magnify", &cut, &output, "-y"]), [Some(3), Some(3)]);
+    assert_eq!(unheard(&["magnify", &input, &output]), [Some(1), Some(1)]);
+    assert_eq!(unheard(&["magnify", &input, &output, "--bogus"]), [Some(2), Some(2)]);
+    let score = ["score", "-r", &input, "-d", &input, "--feature", "motion", "-vv", "--progress", "plain"];
+    assert_eq!(unheard(&score), [Some(0), Some(0)]);
+    assert_eq!(unheard(&["score", "-r", &input, "-d", &cut, "--feature", "motion"]), [Some(3), Some(3)]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_limit_on_file_size_is_an_ordinary_error() {
+    let d = Dir::new();
+    let input = d.write("in.y4m", &clip(64, 64, 50));
+    let mut shell = Command::new("sh");
+    // Blocks are of 512 or 1024 bytes; the output has 300 kB.
+    shell.args(["-c", "ulimit -f 100; exec \"$0\" magnify \"$1\" \"$2\"", env!("CARGO_BIN_EXE_jnd")]);
+    shell.args([&input, &d.arg("out.y4m")]).stdin(Stdio::null());
+    run(&mut shell).fails(1, &["out.y4m", "File too large"]);
+    assert_eq!(d.files(), ["in.y4m"]);
+}
