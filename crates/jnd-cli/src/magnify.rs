@@ -42,7 +42,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, help_heading = "What to magnify")]
     init: Option<InitArg>,
     /// Frames a second at which slow-motion footage was captured, where the file has the rate at which it plays.
-    #[arg(long, value_name = "RATE", value_parser = units::rate, help_heading = "What to magnify")]
+    #[arg(long, value_name = "RATE", value_parser = units::rate, allow_negative_numbers = true, help_heading = "What to magnify")]
     capture_fps: Option<Rate>,
 
     /// Largest gain; 0 leaves the picture as it is.
@@ -55,7 +55,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FACTOR", allow_negative_numbers = true, help_heading = "By how much")]
     exaggeration: Option<f64>,
     /// How often the picture is halved before filtering (pulse).
-    #[arg(long, value_name = "N", help_heading = "By how much")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "By how much")]
     level: Option<u32>,
     /// Share of the gain that colour gets, 0 to 1.
     #[arg(short, long, value_name = "SHARE", allow_negative_numbers = true, help_heading = "By how much")]
@@ -85,7 +85,7 @@ pub(crate) struct Args {
     codec: Option<CodecArg>,
     /// Quality on the encoder's own scale, lower is better. The built-in H.264 encoder takes it as a fixed quantiser,
     /// 12 to 51. [default: 18 for H.264]
-    #[arg(long, value_name = "N", help_heading = "Output")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Output")]
     crf: Option<u8>,
     /// Keep every sample as it is: FFV1, for .mkv.
     #[arg(long, conflicts_with = "crf", help_heading = "Output")]
@@ -108,18 +108,18 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DEVICE", default_value = "auto", help_heading = "Work")]
     device: Device,
     /// Threads that compute; 0 is one a processor core. The result does not depend on it.
-    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Work")]
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, help_heading = "Work")]
     threads: usize,
     /// Most memory that the ideal filter may take; above it the picture is worked on in strips, with the same result. On a
     /// card, where given: most of its memory that any filter may take; above it the job is refused.
-    #[arg(long, value_name = "SIZE", default_value = "2GiB", value_parser = units::bytes, help_heading = "Work")]
+    #[arg(long, value_name = "SIZE", default_value = "2GiB", value_parser = units::bytes, allow_negative_numbers = true, help_heading = "Work")]
     memory: u64,
     /// Directory in which the frames of a pipe are kept while the ideal filter needs them twice, and results while it
     /// works in strips; `none` refuses. [default: the temporary directory]
     #[arg(long, value_name = "DIR", help_heading = "Work")]
     spool: Option<PathBuf>,
     /// Most bytes that such files may take.
-    #[arg(long, value_name = "SIZE", default_value = "64GiB", value_parser = units::bytes, help_heading = "Work")]
+    #[arg(long, value_name = "SIZE", default_value = "64GiB", value_parser = units::bytes, allow_negative_numbers = true, help_heading = "Work")]
     spool_limit: u64,
 
     /// How to show progress.

@@ -42,6 +42,7 @@ pub(crate) struct Args {
         long = "frame_skip_ref",
         alias = "frame-skip-ref",
         value_name = "N",
+        allow_negative_numbers = true,
         default_value_t = 0,
         help_heading = "Clips"
     )]
@@ -51,6 +52,7 @@ pub(crate) struct Args {
         long = "frame_skip_dist",
         alias = "frame-skip-dist",
         value_name = "N",
+        allow_negative_numbers = true,
         default_value_t = 0,
         help_heading = "Clips"
     )]
@@ -60,6 +62,7 @@ pub(crate) struct Args {
         long = "frame_cnt",
         alias = "frame-cnt",
         value_name = "N",
+        allow_negative_numbers = true,
         default_value_t = 0,
         help_heading = "Clips"
     )]
@@ -69,10 +72,16 @@ pub(crate) struct Args {
     decoder: Decoder,
 
     /// Width of raw frames. Any of -w -h -p -b says that the clips are raw; all four are needed then.
-    #[arg(short, long, value_name = "PIXELS", help_heading = "Raw clips")]
+    #[arg(short, long, value_name = "PIXELS", allow_negative_numbers = true, help_heading = "Raw clips")]
     width: Option<usize>,
     /// Height of raw frames.
-    #[arg(short = 'h', long, value_name = "PIXELS", help_heading = "Raw clips")]
+    #[arg(
+        short = 'h',
+        long,
+        value_name = "PIXELS",
+        allow_negative_numbers = true,
+        help_heading = "Raw clips"
+    )]
     height: Option<usize>,
     /// Chroma format of raw frames: 420, 422, 444, or 400 for luma alone.
     #[arg(
@@ -85,7 +94,7 @@ pub(crate) struct Args {
     )]
     pixel_format: Option<RawFormat>,
     /// Bits of a raw sample: 8, 10, 12 or 16; above 8 in two bytes, the low one first.
-    #[arg(short, long, value_name = "BITS", value_parser = depth, help_heading = "Raw clips")]
+    #[arg(short, long, value_name = "BITS", allow_negative_numbers = true, value_parser = depth, help_heading = "Raw clips")]
     bitdepth: Option<u8>,
     /// How raw files halve odd sides for chroma.
     #[arg(
@@ -102,11 +111,17 @@ pub(crate) struct Args {
     #[arg(long = "feature", value_name = "NAME[=OPTIONS]", required = true, help_heading = "Scores")]
     features: Vec<String>,
     /// Print and pool only frames whose index is a multiple of this.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..), help_heading = "Scores")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..), help_heading = "Scores")]
     subsample: u64,
     /// Features only, no prediction model: always so, accepted for scripts.
     #[arg(short, long = "no_prediction", alias = "no-prediction", help_heading = "Scores")]
     no_prediction: bool,
+    /// Preset of prediction models: not available, see the message.
+    #[arg(long = "aom_ctc", alias = "aom-ctc", value_name = "VERSION", hide = true)]
+    aom_ctc: Option<String>,
+    /// Preset of prediction models: not available, see the message.
+    #[arg(long = "nflx_ctc", alias = "nflx-ctc", value_name = "VERSION", hide = true)]
+    nflx_ctc: Option<String>,
     /// Prediction model: not available, see the message.
     #[arg(short, long, value_name = "MODEL", hide = true)]
     model: Vec<String>,
@@ -136,11 +151,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = device, help_heading = "Work")]
     device: DeviceChoice,
     /// Threads that compute on the processor. 0 and 1 are one thread. No score depends on it.
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = threads, help_heading = "Work")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 0, value_parser = threads, help_heading = "Work")]
     threads: usize,
     /// Instructions not to use, as a sum: 8 is AVX2 and above, 16 is AVX-512. No score depends on it.
     #[arg(long, value_name = "MASK", default_value = "0", value_parser = mask, help_heading = "Work")]
     cpumask: u64,
+    /// Anything but 0 leaves cards alone, as in the vmaf command. No score depends on it.
+    #[arg(long, value_name = "MASK", default_value = "0", value_parser = mask, conflicts_with = "device", help_heading = "Work")]
+    gpumask: u64,
 
     /// How to show progress.
     #[arg(long, value_enum, default_value = "auto", help_heading = "Messages")]
@@ -247,6 +265,10 @@ impl Args {
         }
     }
 
+    fn device(&self) -> DeviceChoice {
+        if self.gpumask == 0 { self.device } else { DeviceChoice::Cpu }
+    }
+
     fn format(&self) -> ReportFormat {
         match (self.json, self.csv, self.sub) {
             (true, _, _) => ReportFormat::Json,
@@ -311,6 +333,16 @@ fn video_failed(error: jnd::video::Error) -> Failure {
     }
 }
 
+/// A failure to write the report. Where its reader has closed the pipe, that is none.
+fn report_failed(error: impl Into<jnd::score::Error>) -> Failure {
+    use jnd::score::Error;
+    match error.into() {
+        Error::Report(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Failure::silent(DONE),
+        Error::Video(e) if e.is_broken_pipe() => Failure::silent(DONE),
+        e => failed(e),
+    }
+}
+
 fn stopped() -> Failure {
     Failure::new(INTERRUPTED, "interrupted; nothing was written")
 }
@@ -349,6 +381,15 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         let message = "-m/--model: jnd computes features and has no prediction models; leave it out (or use the vmaf \
                        command for a VMAF score)";
         return Err(Failure::new(USAGE, message));
+    }
+    for (name, given) in [("--aom_ctc", &args.aom_ctc), ("--nflx_ctc", &args.nflx_ctc)] {
+        if given.is_some() {
+            let message = format!(
+                "{name} is a preset of prediction models, which jnd does not have; name the features with --feature (or use \
+                 the vmaf command for a VMAF score)"
+            );
+            return Err(Failure::new(USAGE, message));
+        }
     }
     // Every feature is read first, so that a mistake is found before anything is opened.
     let features: Vec<Feature> =
@@ -395,7 +436,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         ScorerOptions { threads: args.threads.max(1), subsample: args.subsample, level: args.level() };
     clip::check_comparable(reference.info(), distorted.info()).map_err(failed)?;
     let geometry = Geometry::of_stream(reference.info());
-    let (engine, no_card) = engine(&features, geometry, options, args.device).map_err(failed)?;
+    let (engine, no_card) = engine(&features, geometry, options, args.device()).map_err(failed)?;
     if let (Some(why), 1..) = (no_card, args.verbosity.verbose) {
         note(&format!("note: the processor scores: {why}"));
     }
@@ -449,9 +490,9 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
                 result = report.finish(&info, w);
                 Ok(())
             })
-            .map_err(setup)?;
-            result.map_err(failed)?;
-            file.finish().map_err(setup)?;
+            .map_err(report_failed)?;
+            result.map_err(report_failed)?;
+            file.finish().map_err(report_failed)?;
         }
         None => print_pooled(&pooled)?,
     }

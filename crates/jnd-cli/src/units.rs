@@ -68,8 +68,12 @@ pub(crate) fn raw(text: &str) -> Result<RawGeometry, String> {
     let (Some(size), Some(format), Some(fps)) = (parts.next(), parts.next(), parts.next()) else {
         return Err(wrong("it has fewer than three parts"));
     };
-    let sides = size.split_once('x').and_then(|(w, h)| Some((w.parse().ok()?, h.parse().ok()?)));
+    let sides: Option<(usize, usize)> =
+        size.split_once('x').and_then(|(w, h)| Some((w.parse().ok()?, h.parse().ok()?)));
     let (width, height) = sides.ok_or_else(|| wrong("the size is not WIDTHxHEIGHT"))?;
+    if width == 0 || height == 0 {
+        return Err(wrong("the size is 0"));
+    }
     let format = pixel_format(format).map_err(|e| wrong(&e))?;
     let rate = rate(fps).map_err(|e| wrong(&e))?;
     Ok(RawGeometry { width, height, format, rate, chroma_rounding: ChromaRounding::Ceil })
@@ -116,7 +120,14 @@ mod tests {
     fn raw_frames_are_described() {
         let g = raw("640x480:yuv420p10le:30000/1001").unwrap();
         assert_eq!((g.width, g.height, g.format.depth(), g.rate.den()), (640, 480, 10, 1001));
-        for bad in ["640x480", "640:yuv420p:25", "640x480:nv99:25", "640x480:yuv420p:0"] {
+        for bad in [
+            "640x480",
+            "640:yuv420p:25",
+            "640x480:nv99:25",
+            "640x480:yuv420p:0",
+            "0x0:gray:25",
+            "8x0:gray:25",
+        ] {
             assert!(raw(bad).unwrap_err().contains("640x480:yuv420p:25"), "{bad}");
         }
     }

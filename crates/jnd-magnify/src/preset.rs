@@ -165,16 +165,31 @@ impl Settings {
     /// # Errors
     /// [`Error::BadValue`], which names the value, what is legal and what to do.
     pub fn check(&self) -> Result<()> {
-        number("alpha", self.alpha, self.alpha >= 0.0, "0 or more", "0 leaves the clip as it is")?;
+        // Far above any use, and low enough for every weight and sum to stay finite in single precision.
+        const MOST: f64 = 1e6;
+        let upto = |v: f64| v > 0.0 && v <= MOST;
+        number(
+            "alpha",
+            self.alpha,
+            (0.0..=MOST).contains(&self.alpha),
+            "0 to 1000000",
+            "0 leaves the clip as it is",
+        )?;
         number(
             "lambda-c",
             self.lambda_c,
-            self.lambda_c > 0.0,
-            "above 0",
+            upto(self.lambda_c),
+            "above 0 and at most 1000000",
             "16 suits most clips; larger values spare fine detail",
         )?;
         number("chroma", self.chroma, (0.0..=1.0).contains(&self.chroma), "0 to 1", "0 leaves colour alone")?;
-        number("exaggeration", self.exaggeration, self.exaggeration > 0.0, "above 0", "2 is usual")?;
+        number(
+            "exaggeration",
+            self.exaggeration,
+            upto(self.exaggeration),
+            "above 0 and at most 1000000",
+            "2 is usual",
+        )?;
         if self.level > 16 {
             return Err(Error::BadValue {
                 name: "level",
@@ -225,9 +240,12 @@ mod tests {
 
     #[test]
     fn illegal_values_are_named() {
-        let bad: [(&str, Settings); 9] = [
+        let bad: [(&str, Settings); 12] = [
             ("alpha", Settings { alpha: -1.0, ..BASE }),
             ("alpha", Settings { alpha: f64::NAN, ..BASE }),
+            ("alpha", Settings { alpha: 1.1e6, ..BASE }),
+            ("lambda-c", Settings { lambda_c: 1e300, ..BASE }),
+            ("exaggeration", Settings { exaggeration: 1e39, ..BASE }),
             ("lambda-c", Settings { lambda_c: 0.0, ..BASE }),
             ("chroma", Settings { chroma: 1.5, ..BASE }),
             ("level", Settings { level: 17, ..BASE }),

@@ -222,7 +222,7 @@ fn random_geometries() {
                 pipeline: r.pick(&[Pipeline::Motion, Pipeline::Motion, Pipeline::Color]),
                 filter: r.pick(&filters()),
                 chroma: r.pick(&[0.0, 0.1, 1.0]),
-                alpha: r.pick(&[0.0, 5.0, 50.0, 1e30]),
+                alpha: r.pick(&[0.0, 5.0, 50.0, 1e6]),
                 lambda_c: r.pick(&[4.0, 16.0, 160.0]),
                 level: r.below(6) as u32,
                 init: r.pick(&[Init::First, Init::Zero]),

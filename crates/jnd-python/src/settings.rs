@@ -40,9 +40,9 @@ const NAMES: [&str; 11] = [
 ///     Difference of two running means; difference of two low-passes of order 1; the frequencies strictly inside
 ///     the band, of the whole clip (two passes, no live use).
 /// alpha : float
-///     Largest gain, 0 or more; 0 leaves every sample as it is.
+///     Largest gain, 0 to 1000000; 0 leaves every sample as it is.
 /// lambda_c : float
-///     Motion: wavelength in pixels below which the gain is reduced, above 0.
+///     Motion: wavelength in pixels below which the gain is reduced, above 0 and at most 1000000.
 /// r1, r2 : float
 ///     iir: weights of a new frame in the fast and the slow mean, ``0 < r2 < r1 <= 1``.
 /// band : (float, float) or str
@@ -52,7 +52,7 @@ const NAMES: [&str; 11] = [
 /// chroma : float
 ///     Share of the gain that colour gets, 0 to 1.
 /// exaggeration : float
-///     Motion: factor on the gain below the limit, above 0.
+///     Motion: factor on the gain below the limit, above 0 and at most 1000000.
 /// init : {"first", "zero"}
 ///     What a causal filter takes as the past of the first frame: that frame, or black.
 /// capture_fps : float, int, Fraction or "num/den"

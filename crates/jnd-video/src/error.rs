@@ -175,8 +175,8 @@ pub enum Error {
     },
     /// Spooled frames would take more room than allowed.
     #[error(
-        "the input is a pipe that must be read twice, and its frames take more than the {limit} bytes that the spool in {dir} may hold; \
-         raise the limit, or give a file"
+        "frames have to be kept in {dir} and take more than the {limit} bytes allowed there; raise the limit (--spool-limit), give a \
+         file in place of a pipe, or more memory (--memory)"
     )]
     SpoolFull {
         /// Directory of the spool.

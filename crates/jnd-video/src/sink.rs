@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::ffmpeg::{Container, Ffmpeg, FfmpegWriter};
+use crate::ffmpeg::{Container, Ffmpeg, FfmpegWriter, Media};
 use crate::output::OutputFile;
 use crate::raw::RawWriter;
 use crate::source::check_span;
 use crate::y4m::Y4mWriter;
-use crate::{Error, Frame, PixelFormat, Result, StreamInfo};
+use crate::{Error, Frame, PixelFormat, Result, StreamInfo, StreamKind};
 
 /// A place for frames. Dropping it without [`FrameSink::finish`] gives the output up and removes what was written.
 pub trait FrameSink: Send {
@@ -173,8 +173,12 @@ pub fn create(output: &Output, info: &StreamInfo, options: &CreateOptions) -> Re
         output.path().map(|p| p.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default());
     let open = || OutputFile::create(output, options.overwrite);
     match extension.as_deref() {
-        None | Some("y4m") => Ok(Box::new(Y4mWriter::new(open()?, output.to_string(), info)?)),
-        Some("yuv" | "raw" | "rgb") => Ok(Box::new(RawWriter::new(open()?, info.clone())?)),
+        None | Some("y4m") => {
+            Ok(silent(Box::new(Y4mWriter::new(open()?, output.to_string(), info)?), output, options))
+        }
+        Some("yuv" | "raw" | "rgb") => {
+            Ok(silent(Box::new(RawWriter::new(open()?, info.clone())?), output, options))
+        }
         Some(other) => {
             let (Some(container), Output::Path(path)) = (Container::of(other), output) else {
                 return Err(Error::unsupported(
@@ -191,6 +195,73 @@ pub fn create(output: &Output, info: &StreamInfo, options: &CreateOptions) -> Re
             };
             Ok(Box::new(FfmpegWriter::new(tools, path, container, info, options)?))
         }
+    }
+}
+
+/// A sink of pictures alone; it says so where there is sound that it leaves out.
+fn silent(sink: Box<dyn FrameSink>, output: &Output, options: &CreateOptions) -> Box<dyn FrameSink> {
+    match &options.copy_from {
+        Some(from) if !options.no_audio && has_sound(from, options.encoder) => {
+            let note = format!(
+                "the sound of {} is left out, since {output} holds pictures alone; write .mkv or .mp4 to keep it, or leave it \
+                 out with --no-audio",
+                from.display()
+            );
+            Box::new(Noted { sink, note })
+        }
+        _ => sink,
+    }
+}
+
+/// Whether a file has sound, as far as what is installed can tell.
+fn has_sound(path: &Path, encoder: EncoderChoice) -> bool {
+    if !path.is_file() || crate::y4m::is_y4m(path) {
+        return false;
+    }
+    if let Some(tools) = Ffmpeg::find().filter(|_| encoder != EncoderChoice::BuiltIn) {
+        return Media::probe(tools, path).is_ok_and(|m| m.others.iter().any(|s| s.kind == StreamKind::Audio));
+    }
+    has_sound_in_mp4(path)
+}
+
+#[cfg(feature = "h264")]
+fn has_sound_in_mp4(path: &Path) -> bool {
+    use crate::mp4::{Mp4, TrackKind};
+    std::fs::File::open(path)
+        .ok()
+        .and_then(|f| Mp4::read(&mut std::io::BufReader::new(f), &path.display().to_string()).ok())
+        .is_some_and(|mp4| mp4.tracks.iter().any(|t| matches!(t.kind, TrackKind::Audio)))
+}
+
+/// Nothing that could tell is built in.
+#[cfg(not(feature = "h264"))]
+fn has_sound_in_mp4(_: &Path) -> bool {
+    false
+}
+
+/// A sink with one more note.
+struct Noted {
+    sink: Box<dyn FrameSink>,
+    note: String,
+}
+
+impl FrameSink for Noted {
+    fn write(&mut self, frame: &Frame) -> Result<()> {
+        self.sink.write(frame)
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        self.sink.finish()
+    }
+
+    fn encoder(&self) -> String {
+        self.sink.encoder()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = self.sink.notes();
+        notes.push(self.note.clone());
+        notes
     }
 }
 

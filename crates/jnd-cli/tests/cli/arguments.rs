@@ -15,7 +15,10 @@ fn mistakes_are_usage_errors() {
     let d = Dir::new();
     let input = d.write("in.y4m", &clip(16, 16, 3));
     let output = d.arg("out.y4m");
-    let cases: [(&[&str], &str); 12] = [
+    let cases: [(&[&str], &str); 15] = [
+        (&["--alpha", "1e39"], "0 to 1000000"),
+        (&["--lambda-c", "1e300"], "at most 1000000"),
+        (&["--exaggeration", "1e300"], "at most 1000000"),
         (&["--preset", "motion_phase"], "pulse, motion, vibration"),
         (&["--alpha", "-1"], "alpha is -1"),
         (&["--alpha", "nan"], "alpha is NaN"),
@@ -133,4 +136,48 @@ fn doctor_and_presets_print_something() {
         assert!(run(&mut jnd(&["completions", shell])).ok().stdout.len() > 1000);
     }
     assert!(run(&mut jnd(&["man"])).ok().stdout.len() > 1000);
+}
+
+#[test]
+fn negative_numbers_are_judged_by_their_option() {
+    let magnify = ["--threads", "--level", "--crf", "--memory", "--spool-limit", "--capture-fps"];
+    let score = [
+        "--threads",
+        "--subsample",
+        "--frame_cnt",
+        "--frame_skip_ref",
+        "--frame_skip_dist",
+        "-w",
+        "-h",
+        "-b",
+    ];
+    let judged = |args: &[&str], option: &str, code: i32| {
+        let ran = run(jnd(args).args([option, "-1"]));
+        assert_eq!(ran.code, Some(code), "{option}: {}", ran.stderr);
+        assert!(ran.stderr.contains("invalid value '-1' for"), "{option}: {}", ran.stderr);
+    };
+    magnify.iter().for_each(|o| judged(&["magnify", "a.y4m", "b.y4m"], o, 2));
+    score.iter().for_each(|o| judged(&["score", "-r", "a.y4m", "-d", "b.y4m", "--feature", "motion"], o, 1));
+}
+
+#[test]
+fn raw_frames_of_no_size_are_a_usage_error() {
+    let ran = run(&mut jnd(&["magnify", "in.yuv", "out.y4m", "--raw", "0x0:yuv420p:25"]));
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    ran.says("the size is 0");
+}
+
+#[test]
+fn what_is_assumed_or_left_out_is_said() {
+    let d = Dir::new();
+    let input = d.write("in.y4m", &crate::util::clip_tagged("W32 H32 Ip C420jpeg", 32, 32, 14));
+    let short = d.write("short.y4m", &clip(32, 32, 10));
+    let output = d.arg("out.y4m");
+    run(&mut jnd(&["magnify", &input, &output, "-y", "--mit-compat"]))
+        .ok()
+        .says("25 frames a second are assumed")
+        .says("the last 10 frames of the clip were left out");
+    let ran = run(&mut jnd(&["magnify", &short, &output, "-y", "--mit-compat"])).ok();
+    assert!(!ran.stderr.contains("assumed"), "{}", ran.stderr);
+    ran.says("no frame was left out").says("10 frames in, 10 out");
 }

@@ -200,6 +200,18 @@ fn t07_sound_is_carried_over() {
     run(&mut jnd_alone(&["magnify", &input, &alone])).ok();
     assert_eq!(sound(&alone), want);
     assert_eq!(times(&alone).len(), times(&input).len());
+    // Where it cannot be kept it is said.
+    for output in ["out.y4m", "out.yuv"] {
+        for command in [jnd, jnd_alone] {
+            let path = d.arg(output);
+            run(&mut command(&["magnify", &input, &path, "-y"]))
+                .ok()
+                .says("the sound of ")
+                .says("--no-audio");
+            let ran = run(&mut command(&["magnify", &input, &path, "-y", "--no-audio"])).ok();
+            assert!(!ran.stderr.contains("sound"), "{}", ran.stderr);
+        }
+    }
     let silent = d.arg("silent.mp4");
     run(&mut jnd(&["magnify", &input, &silent, "--no-audio"])).ok();
     let streams = Command::new("ffprobe")
@@ -430,4 +442,36 @@ fn t03_odd_h264_is_refused_before_the_work() {
         run(&mut jnd_alone(&["magnify", &input, &output])).fails(1, &["19x19", "--pad-even", ".mkv"]);
         assert_eq!(d.files(), ["in.y4m"]);
     }
+}
+
+#[test]
+fn damage_is_told_in_a_sentence() {
+    let d = Dir::new();
+    let input = d.write("in.y4m", &clip(160, 120, 12));
+    let (good, out) = (d.arg("good.mp4"), d.arg("out.y4m"));
+    run(&mut jnd_alone(&["magnify", &input, &good])).ok();
+    let mut bytes = d.read("good.mp4");
+    let start = bytes.windows(4).position(|w| w == b"mdat").expect("the pictures") + 4;
+    let end =
+        start - 8 + u32::from_be_bytes(bytes[start - 8..start - 4].try_into().expect("4 bytes")) as usize;
+    // All but the first few NAL units keep their first bytes and get noise for the rest.
+    let (mut at, mut seed, mut unit) = (start, 1u32, 0);
+    while at + 4 < end {
+        let length = u32::from_be_bytes(bytes[at..at + 4].try_into().expect("4 bytes")) as usize;
+        for b in bytes[at + 4..at + 4 + length].iter_mut().skip(6).filter(|_| unit > 5) {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            *b = (seed >> 24) as u8;
+        }
+        (at, unit) = (at + 4 + length, unit + 1);
+    }
+    let bad = d.write("bad.mp4", &bytes);
+    run(&mut jnd_alone(&["magnify", &bad, &out])).fails(1, &["bad.mp4", "frame ", "is damaged; ffmpeg can"]);
+    assert!(!d.path("out.y4m").exists());
+    if !have_ffmpeg("damage") {
+        return;
+    }
+    let ran = run(&mut jnd(&["magnify", &bad, &out])).ok();
+    let notes: Vec<&str> = ran.stderr.lines().filter(|l| l.contains("while decoding")).collect();
+    assert_eq!(notes.len(), 1, "{}", ran.stderr);
+    assert!(notes[0].contains("messages)") && !notes[0].contains("; "), "{}", notes[0]);
 }

@@ -483,3 +483,19 @@ fn a_report_never_replaces_a_clip() {
     }
     assert_eq!(dir.files(), files);
 }
+
+#[test]
+fn masks_and_presets_of_the_vmaf_command() {
+    let dir = Dir::new();
+    let a = dir.write("a.y4m", &noise420(32, 32, 2, 1));
+    let motion = ["--feature", "motion"];
+    for mask in ["1", "0xff"] {
+        let ran = score(&a, &a, &[&motion[..], &["--gpumask", mask]].concat()).ok();
+        ran.says("(processor");
+    }
+    score(&a, &a, &[&motion[..], &["--gpumask", "0"]].concat()).ok();
+    for preset in ["--aom_ctc", "--nflx_ctc"] {
+        score(&a, &a, &[&motion[..], &[preset, "v1.0"]].concat())
+            .fails(1, &[preset, "prediction models", "--feature"]);
+    }
+}

@@ -37,7 +37,7 @@ fn a_pipe_cannot_be_read_twice_without_a_spool() {
     };
     magnify(&["--spool", "none"]).fails(1, &["standard input", "--spool"]);
     assert!(d.files().is_empty());
-    magnify(&["--spool-limit", "10kB"]).fails(1, &["10000 bytes"]);
+    magnify(&["--spool-limit", "10kB"]).fails(1, &["standard input", "10000 bytes"]);
     assert!(d.files().is_empty());
     magnify(&["--spool", &d.arg("missing")]).fails(1, &["missing"]);
     assert!(d.files().is_empty());
@@ -245,4 +245,32 @@ fn a_limit_on_file_size_is_an_ordinary_error() {
     shell.args([&input, &d.arg("out.y4m")]).stdin(Stdio::null());
     run(&mut shell).fails(1, &["out.y4m", "File too large"]);
     assert_eq!(d.files(), ["in.y4m"]);
+}
+
+#[test]
+fn a_refused_job_leaves_standard_output_untouched() {
+    let d = Dir::new();
+    let bytes = clip(48, 32, 20);
+    let input = d.write("in.y4m", &bytes);
+    let refused = |from: &str, options: &[&str], texts: &[&str]| {
+        let args =
+            [&["magnify", from, "-", "--device", "cpu", "--filter", "ideal", "--band", "2-6Hz"], options];
+        let ran = run_with_stdin(&mut jnd_alone(&args.concat()), &bytes).fails(1, texts);
+        assert!(ran.stdout.is_empty(), "{options:?}");
+    };
+    refused("-", &["--spool-limit", "10kB"], &["standard input", "10000 bytes"]);
+    refused("-", &["--memory", "1kB"], &["standard input", "1000 are allowed"]);
+    refused(&input, &["--memory", "1kB"], &["in.y4m", "1000 are allowed"]);
+}
+
+#[test]
+fn a_report_to_a_closed_pipe_ends_quietly() {
+    let d = Dir::new();
+    let input = d.write("in.y4m", &clip(32, 32, 200));
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let mut command = jnd(&["score", "-r", &input, "-d", &input, "--feature", "motion", "-q", "-o", "-"]);
+    let output = command.stdout(writer).stderr(Stdio::piped()).spawn().and_then(Child::wait_with_output);
+    let output = output.expect("the command ends");
+    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
 }

@@ -13,7 +13,7 @@ const KEEP: usize = 12;
 /// A program at work.
 pub(super) struct Running {
     child: Child,
-    listener: Option<JoinHandle<Vec<String>>>,
+    listener: Option<JoinHandle<(Vec<String>, u64)>>,
     program: &'static str,
     name: String,
 }
@@ -23,6 +23,8 @@ pub(super) struct Ended {
     pub(super) status: ExitStatus,
     /// What it said, without the address that it puts before each line.
     pub(super) lines: Vec<String>,
+    /// How many lines that were, with those that are left out above because they repeat others.
+    pub(super) said: u64,
 }
 
 impl Running {
@@ -52,8 +54,8 @@ impl Running {
     pub(super) fn wait(&mut self) -> Result<Ended> {
         let status =
             self.child.wait().map_err(|e| Error::io(format!("{} for {}", self.program, self.name), e))?;
-        let lines = self.listener.take().and_then(|l| l.join().ok()).unwrap_or_default();
-        Ok(Ended { status, lines })
+        let (lines, said) = self.listener.take().and_then(|l| l.join().ok()).unwrap_or_default();
+        Ok(Ended { status, lines, said })
     }
 
     /// The error of a program that has ended badly.
@@ -76,13 +78,15 @@ impl Drop for Running {
     }
 }
 
-fn listen(pipe: ChildStderr) -> Vec<String> {
-    let mut lines = Vec::new();
+/// Different lines, and how many there were in all.
+fn listen(pipe: ChildStderr) -> (Vec<String>, u64) {
+    let (mut lines, mut said) = (Vec::new(), 0);
     let mut reader = BufReader::new(pipe);
     let mut raw = Vec::new();
     while let Ok(1..) = std::io::Read::take(&mut reader, 4096).read_until(b'\n', &mut raw) {
         let text = String::from_utf8_lossy(&raw);
         let line = strip_address(text.trim()).to_owned();
+        said += u64::from(!line.is_empty());
         // A decoder may repeat itself for every frame.
         if !line.is_empty() && !lines.contains(&line) {
             if lines.len() >= 2 * KEEP {
@@ -92,7 +96,7 @@ fn listen(pipe: ChildStderr) -> Vec<String> {
         }
         raw.clear();
     }
-    lines
+    (lines, said)
 }
 
 /// `[mov,mp4 @ 0x55d7] moov atom not found` without the bracket, which means nothing to a reader.
@@ -132,6 +136,7 @@ mod tests {
         let mut r = Running::start(command, "ffmpeg", "x.mp4").unwrap();
         let ended = r.wait().unwrap();
         assert_eq!(ended.lines, ["one", "two"]);
+        assert_eq!(ended.said, 3);
         let e = r.failure(&ended);
         assert!(e.to_string().contains("x.mp4") && e.to_string().contains("one; two"), "{e}");
         assert_eq!(std::error::Error::source(&e).unwrap().to_string(), "one; two");

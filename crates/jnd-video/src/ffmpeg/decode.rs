@@ -109,8 +109,12 @@ impl FfmpegReader {
         if self.delivered == 0 {
             return Err(Error::NoFrames { path: self.name.clone() });
         }
-        if !ended.lines.is_empty() {
-            self.notes.push(format!("ffmpeg said while decoding: {}", ended.lines.join("; ")));
+        if let Some(first) = ended.lines.first() {
+            let more = match ended.said {
+                0 | 1 => String::new(),
+                n => format!(" (the first of {n} messages)"),
+            };
+            self.notes.push(format!("ffmpeg met errors while decoding and went on: {first}{more}"));
         }
         Ok(false)
     }

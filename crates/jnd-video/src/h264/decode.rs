@@ -185,6 +185,16 @@ fn codec_error(name: &str, detail: String) -> Error {
     Error::Codec { path: name.into(), codec: LIBRARY, detail }
 }
 
+/// The library's own words are a number of an enumeration that the reader of a message does not have.
+fn damaged(name: &str, number: u64) -> Error {
+    codec_error(
+        name,
+        format!(
+            "frame {number} (in decoding order) is damaged; ffmpeg can conceal it: install it, or choose it as the decoder"
+        ),
+    )
+}
+
 fn four(kind: [u8; 4]) -> String {
     String::from_utf8_lossy(&kind).trim().escape_debug().to_string()
 }
@@ -257,10 +267,7 @@ impl FrameSource for H264Reader {
                 self.load(s)?;
                 let number = self.next as u64;
                 self.next += 1;
-                let picture = self
-                    .decoder
-                    .decode(&self.annex_b)
-                    .map_err(|e| codec_error(&self.name, format!("access unit {number}: {e}")))?;
+                let picture = self.decoder.decode(&self.annex_b).map_err(|_| damaged(&self.name, number))?;
                 match picture {
                     Some(p) => {
                         copy(&p, frame, &self.name, number)?;

@@ -17,6 +17,8 @@ pub struct Y4mHeader {
     pub info: StreamInfo,
     /// Extension tags (those that start with X) other than the ones read into `info`.
     pub comments: Vec<String>,
+    /// Whether the header names no rate, so that 25 frames a second were assumed.
+    pub rate_assumed: bool,
 }
 
 /// How a chroma tag is stored; `Err` holds the name of what is refused.
@@ -117,6 +119,7 @@ pub fn parse_header(line: &[u8], name: &str) -> Result<Y4mHeader> {
             "convert it first, for example with `ffmpeg -i IN -pix_fmt yuv422p10le -strict -1 OUT.y4m`",
         )
     })?;
+    let rate_assumed = rate.is_none();
     let rate = match rate {
         Some(r) => r,
         // The format's "unknown"; 25 is what every reader assumes then.
@@ -127,7 +130,7 @@ pub fn parse_header(line: &[u8], name: &str) -> Result<Y4mHeader> {
     info.color.range = range;
     info.siting = siting;
     info.pixel_aspect = aspect;
-    Ok(Y4mHeader { info, comments })
+    Ok(Y4mHeader { info, comments, rate_assumed })
 }
 
 /// A tag cut to a length fit for a message.

@@ -16,6 +16,8 @@ pub(crate) struct Y4mReader {
     info: StreamInfo,
     delivered: u64,
     line: Vec<u8>,
+    /// Whether the header names no rate.
+    rate_assumed: bool,
 }
 
 impl Y4mReader {
@@ -39,7 +41,8 @@ impl Y4mReader {
                 false => Error::Truncated { path: name, frames: 0, detail: "inside the header".into() },
             });
         }
-        let mut info = parse_header(&line, &name)?.info;
+        let header = parse_header(&line, &name)?;
+        let (mut info, rate_assumed) = (header.info, header.rate_assumed);
         if let Some(size) = size {
             // Frame headers almost never carry parameters, so the size tells the count; where it does not fit, the
             // count is not known for certain.
@@ -52,7 +55,7 @@ impl Y4mReader {
                 return Err(Error::Truncated { path: name, frames: 0, detail });
             }
         }
-        Ok(Self { reader, name, info, delivered: 0, line })
+        Ok(Self { reader, name, info, delivered: 0, line, rate_assumed })
     }
 
     fn truncated(&self, detail: String) -> Error {
@@ -127,6 +130,8 @@ impl FrameSource for Y4mReader {
     }
 
     fn notes(&self) -> Vec<String> {
-        crate::source::interlace_note(&self.info).into_iter().collect()
+        let rate =
+            self.rate_assumed.then(|| "the clip names no frame rate: 25 frames a second are assumed".into());
+        rate.into_iter().chain(crate::source::interlace_note(&self.info)).collect()
     }
 }

@@ -11,21 +11,30 @@ pub(crate) struct Y4mWriter {
     out: OutputFile,
     info: StreamInfo,
     adapter: Adapter,
+    /// The header, until it is written: with the first frame, so that a job which is refused before that leaves standard
+    /// output untouched.
+    header: Option<String>,
 }
 
 impl Y4mWriter {
     pub(crate) fn new(out: OutputFile, name: String, info: &StreamInfo) -> Result<Self> {
         let adapter = Adapter::new(info, true, (false, false))?;
         let header = write_header(adapter.info(), &name)?;
-        let mut this = Self { out, info: info.clone(), adapter };
-        this.out.with(|w| w.write_all(header.as_bytes()))?;
-        Ok(this)
+        Ok(Self { out, info: info.clone(), adapter, header: Some(header) })
+    }
+
+    fn start(&mut self) -> Result<()> {
+        match self.header.take() {
+            Some(header) => self.out.with(|w| w.write_all(header.as_bytes())),
+            None => Ok(()),
+        }
     }
 }
 
 impl FrameSink for Y4mWriter {
     fn write(&mut self, frame: &Frame) -> Result<()> {
         crate::sink::check_frame(&self.info, frame)?;
+        self.start()?;
         let frame = self.adapter.apply(frame)?;
         self.out.with(|w| {
             w.write_all(b"FRAME\n")?;
@@ -33,7 +42,8 @@ impl FrameSink for Y4mWriter {
         })
     }
 
-    fn finish(self: Box<Self>) -> Result<()> {
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        self.start()?;
         self.out.finish()
     }
 

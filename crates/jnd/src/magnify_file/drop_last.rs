@@ -89,7 +89,16 @@ impl FrameSource for DropLast {
     }
 
     fn notes(&self) -> Vec<String> {
-        self.source.notes()
+        let mut notes = self.source.notes();
+        // Known when everything has been read.
+        if self.end.is_some() && self.held.is_empty() {
+            notes.push(if self.long {
+                format!("the last {} frames of the clip were left out, as asked", self.count)
+            } else {
+                format!("no frame was left out at the end: the clip has no more than {} frames", self.count)
+            });
+        }
+        notes
     }
 }
 
@@ -129,6 +138,8 @@ mod tests {
             }
             assert_eq!(seen, (0..want).collect::<Vec<_>>());
             assert!(!source.read(&mut frame).unwrap());
+            let note = if n > 3 { "the last 3 frames" } else { "no frame was left out" };
+            assert!(source.notes()[0].starts_with(note), "{n}");
         }
     }
 }

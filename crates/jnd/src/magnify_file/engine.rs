@@ -37,7 +37,8 @@ impl Engine {
                 Err(e) => Some(e.to_string()),
             },
         };
-        let magnifier = Box::new(Magnifier::new(plan, &job.options(memory))?);
+        let magnifier = Magnifier::new(plan, &job.options(memory)).map_err(|e| job.at_input(e))?;
+        let magnifier = Box::new(magnifier);
         Ok(Self::Processor { magnifier, no_card })
     }
 

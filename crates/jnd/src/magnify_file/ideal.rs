@@ -186,7 +186,8 @@ impl<'a> Run<'a, '_> {
         self.next_pass(source.frames_hint());
         let mut spool = self.new_spool()?;
         let decoder = source.decoder();
-        let pass = self.pass(source, |frame| Ok(spool.push(frame)?))?;
+        let job = self.job;
+        let pass = self.pass(source, |frame| spool.push(frame).map_err(|e| job.at_input(e.into())))?;
         let clip = Clip::Spool { spool: Arc::new(Mutex::new(spool)), info: self.info.clone(), decoder };
         Ok(Known { clip, frames: pass.frames, certain: true, source: None, cut: pass.truncated })
     }
@@ -261,7 +262,7 @@ impl<'a> Run<'a, '_> {
         sink: Box<dyn FrameSink>,
     ) -> Result<Pass> {
         let mut spool = self.new_spool()?;
-        spool.reserve(known.frames)?;
+        spool.reserve(known.frames).map_err(|e| self.job.at_input(e.into()))?;
         let mut out = Frame::new(self.info.format, self.info.width, self.info.height)?;
         let planes = self.info.format.plane_count();
         let truncated = loop {

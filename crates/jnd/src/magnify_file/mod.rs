@@ -259,6 +259,18 @@ impl MagnifyFile {
             .map_err(|source| Error::Clip { path: self.input.to_string(), source })
     }
 
+    /// A refusal for want of room, which depends on the clip, with the clip's name. Any other error as it is.
+    fn at_input(&self, error: jnd_magnify::Error) -> Error {
+        use jnd_magnify::Error as M;
+        match error {
+            source @ (M::Memory { .. } | M::Video(jnd_video::Error::SpoolFull { .. })) => {
+                Error::Clip { path: self.input.to_string(), source }
+            }
+            M::Video(e) => Error::Video(e),
+            e => Error::Magnify(e),
+        }
+    }
+
     fn pump_options(&self) -> PumpOptions {
         PumpOptions { stop: self.stop.clone(), ..PumpOptions::default() }
     }
