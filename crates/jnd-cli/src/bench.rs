@@ -7,14 +7,17 @@ use jnd::magnify::{Filter, Options, Plan, Settings, Source, bench};
 use jnd::video::{Buffer, ChromaRounding, Input, OpenOptions, RawGeometry, Sample};
 
 use crate::exit::{DONE, FAILURE, Failure, INTERRUPTED};
-use crate::{Verbosity, interrupt, units};
+use crate::{Verbosity, bench_score, interrupt, units};
 
 /// Most bytes of a clip that are held in memory (and as many again for the result).
 const MOST: usize = 2_000_000_000;
 
 /// Arguments of `jnd bench`.
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) what: Option<What>,
     /// Clip to measure with; its first frames are read into memory.
     #[arg(conflicts_with = "size")]
     input: Option<PathBuf>,
@@ -34,6 +37,13 @@ pub(crate) struct Args {
     pub(crate) verbosity: Verbosity,
 }
 
+/// What else can be measured.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum What {
+    /// Measure how fast this machine scores, on the processor or on a card.
+    Score(bench_score::Args),
+}
+
 /// The four pairings of pipeline and filter that are measured.
 fn cases() -> Vec<(&'static str, Settings)> {
     let motion = Settings::default();
@@ -49,6 +59,9 @@ fn cases() -> Vec<(&'static str, Settings)> {
 }
 
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
+    if let Some(What::Score(args)) = &args.what {
+        return bench_score::run(args);
+    }
     let (source, clip) = match &args.input {
         Some(path) => read(path, args.frames as usize)?,
         None => make(&args.size, args.frames as usize)?,

@@ -2,6 +2,7 @@
 //! program reads arguments, shows progress, prints what happened and turns it into an exit code.
 
 mod bench;
+mod bench_score;
 mod demo;
 mod doctor;
 mod exit;
@@ -66,7 +67,10 @@ impl Commands {
             Self::Magnify(args) => args.verbosity,
             Self::Score(args) => args.verbosity,
             Self::Demo(args) => args.verbosity,
-            Self::Bench(args) => args.verbosity,
+            Self::Bench(args) => match &args.what {
+                Some(bench::What::Score(args)) => args.verbosity,
+                None => args.verbosity,
+            },
             Self::Presets | Self::Doctor | Self::Completions(_) | Self::Man => Verbosity::default(),
         }
     }

@@ -207,7 +207,7 @@ fn depth(text: &str) -> Result<u8, String> {
     }
 }
 
-fn device(text: &str) -> Result<DeviceChoice, String> {
+pub(crate) fn device(text: &str) -> Result<DeviceChoice, String> {
     match text {
         "auto" => Ok(DeviceChoice::Auto),
         "cpu" => Ok(DeviceChoice::Cpu),

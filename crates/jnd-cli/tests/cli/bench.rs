@@ -1,6 +1,6 @@
 //! Measuring.
 
-use crate::util::{Dir, clip, jnd_alone, run};
+use crate::util::{Dir, clip, jnd, jnd_alone, run};
 
 #[test]
 fn every_pairing_is_measured_or_said_why_not() {
@@ -23,4 +23,20 @@ fn every_pairing_is_measured_or_said_why_not() {
         // 12 frames at 30 frames/s hold no frequency from 0.83 to 1 Hz.
         assert!(text.contains("not measured: no frequency"), "{text}");
     }
+}
+
+#[test]
+fn scoring_is_measured_for_every_feature() {
+    let args = ["bench", "score", "--size", "160x160:yuv444p:25", "--frames", "2", "--repeats", "1"];
+    let ran = run(&mut jnd(&args)).ok();
+    let text = String::from_utf8(ran.stdout).expect("text");
+    for name in ["motion", "float_motion", "speed_chroma", "speed_temporal", "all together"] {
+        let row = text.lines().find(|l| l.trim_start().starts_with(&format!("{name} "))).expect(name);
+        let ms: f64 =
+            row[name.len() + 2..].split_whitespace().next().and_then(|t| t.parse().ok()).expect(row);
+        assert!(ms > 0.0, "{row}");
+    }
+    // Too small for SpEED; a card that no machine has.
+    run(&mut jnd(&["bench", "score", "--size", "64x64:yuv420p:25"])).fails(1, &["32x32"]);
+    run(&mut jnd(&["bench", "score", "--device", "cuda:4096"])).fails(1, &[]);
 }
