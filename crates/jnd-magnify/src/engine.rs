@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use jnd_video::fpu::Ieee;
 use jnd_video::{FrameRef, Plane, simd};
 
 use crate::band::{ChainBand, Clip, Coarse, Target};
@@ -216,6 +217,7 @@ fn coarse<S: Pixel, P: Ideal>(plan: &Plan, chain: &crate::plan::Chain, l: &Chain
 
 impl<S: Pixel, P: Ideal> Work for Engine<S, P> {
     fn observe(&mut self, frame: &FrameRef<'_>, last: bool) -> Result<()> {
+        let _ieee = Ieee::enter();
         let frame = self.frame(frame)?;
         self.fill_tables();
         self.shrink(&frame, Some(last));
@@ -224,6 +226,7 @@ impl<S: Pixel, P: Ideal> Work for Engine<S, P> {
     }
 
     fn push(&mut self, frame: &FrameRef<'_>, out: Out<'_, '_>) -> Result<()> {
+        let _ieee = Ieee::enter();
         let planes = self.frame(frame)?;
         let target = match out {
             Out::Integer(f) => S::planes_mut(f.planes_mut()).map(Target::Integer),

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use jnd_video::fpu::Ieee;
 use jnd_video::{FrameMut, FrameRef, PlaneMut, Sample, simd};
 
 use crate::check::Check;
@@ -167,6 +168,7 @@ impl Magnifier {
     /// # Errors
     /// [`Error::Memory`] when the options allow too little, [`Error::Threads`] when the system gives none.
     pub fn new(plan: Plan, options: &Options) -> Result<Self> {
+        let _ieee = Ieee::enter();
         let threads = options.thread_count();
         let (strips, bytes) = strips(&plan, threads, options.memory)?;
         let strip = layout::strip(plan.source().height, 0, strips);
@@ -263,6 +265,7 @@ impl Magnifier {
     /// # Errors
     /// [`Error::FrameCount`] when fewer frames have been observed than announced.
     pub fn begin_render(&mut self) -> Result<()> {
+        let _ieee = Ieee::enter();
         if self.phase == Phase::Observe {
             let expected = self.expected();
             if self.seen != expected {
@@ -355,6 +358,7 @@ impl Magnifier {
     /// # Errors
     /// Those of a new magnifier.
     pub fn next_strip(&mut self) -> Result<bool> {
+        let _ieee = Ieee::enter();
         if self.strip + 1 >= self.strips {
             return Ok(false);
         }

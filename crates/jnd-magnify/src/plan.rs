@@ -214,6 +214,7 @@ impl Plan {
     /// # Errors
     /// Every illegal setting; a band above half the rate or without a bin; the ideal filter without a frame count.
     pub fn new(settings: &Settings, source: &Source) -> Result<Self> {
+        let _ieee = jnd_video::fpu::Ieee::enter();
         settings.check()?;
         jnd_video::check_size(source.width, source.height)?;
         let gains = gains(settings, source.width, source.height);

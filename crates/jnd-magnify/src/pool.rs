@@ -112,6 +112,8 @@ impl Pool {
 }
 
 fn work(s: &Shared) {
+    // A thread starts with the state of the one that made it.
+    let _ieee = jnd_video::fpu::Ieee::enter();
     let mut seen = 0;
     loop {
         if !spin(|| s.round.load(Ordering::Acquire) != seen) {

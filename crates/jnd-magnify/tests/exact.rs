@@ -177,3 +177,36 @@ fn calls_out_of_order_are_errors() {
     }
     assert!(matches!(m.push(&frame.view(), &mut out.view_mut()), Err(Error::FrameCount { .. })));
 }
+
+/// Some hosts, Python programs with certain extensions among them, run with subnormal numbers flushed to zero.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn a_host_that_flushes_subnormals_changes_nothing() {
+    fn control() -> u32 {
+        let mut v = 0u32;
+        // SAFETY: stores MXCSR into a variable of its size.
+        unsafe { std::arch::asm!("stmxcsr [{}]", in(reg) &mut v, options(nostack, preserves_flags)) };
+        v
+    }
+    fn set(v: u32) {
+        // SAFETY: the value is the thread's own, apart from the bits that flush subnormals, and is put back below.
+        unsafe { std::arch::asm!("ldmxcsr [{}]", in(reg) &v, options(nostack, preserves_flags, readonly)) };
+    }
+    // On black samples so small a gain gives changes that are subnormal.
+    let settings = Settings { alpha: 1e-40, ..settings(Pipeline::Color, FILTERS[0]) };
+    let format = PixelFormat::new(Layout::Gray, 8).unwrap();
+    let source = common::source(format, 33, 20, 3);
+    let clip: Vec<Vec<u16>> =
+        (0..3).map(|t| (0..33 * 20).map(|i| u16::from(t == 1 && i % 7 < 3) * 200).collect()).collect();
+    for threads in [1, 2] {
+        let options = Options { threads, ..Options::default() };
+        let want = run::both(&settings, &source, &options, &clip);
+        assert!(want.floats.iter().flatten().any(|v| v.is_subnormal()));
+        let former = control();
+        set(former | 0x8040);
+        let got = run::both(&settings, &source, &options, &clip);
+        set(former);
+        let bits = |o: &[Vec<f32>]| o.iter().flatten().map(|v| v.to_bits()).collect::<Vec<_>>();
+        assert!(bits(&got.floats) == bits(&want.floats), "{threads}");
+    }
+}
