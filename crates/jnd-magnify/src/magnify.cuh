@@ -50,6 +50,21 @@ __device__ __forceinline__ f32 single(u16 v) { return (f32)(i32)v; }
 __device__ __forceinline__ f32 single(u32 v) { return (f32)(i32)v; }
 __device__ __forceinline__ f32 single(f32 v) { return v; }
 
+// Stored values as the temporal filters take differences of them: integers of samples and of integer levels.
+__device__ __forceinline__ i32 value(u8 v, i32 shift) { return (i32)v; }
+__device__ __forceinline__ i32 value(u16 v, i32 shift) { return (i32)((u32)v >> shift); }
+__device__ __forceinline__ i32 value(u32 v, i32 shift) { return (i32)v; }
+__device__ __forceinline__ f32 value(f32 v, i32 shift) { return v; }
+
+template <class T>
+struct Value {
+    using Type = i32;
+};
+template <>
+struct Value<f32> {
+    using Type = f32;
+};
+
 // A change enlarged from the next coarser level, at the two pixels (2i, 2i + 1) of row y: vertical first.
 struct Pair {
     f32 a, b;
