@@ -4,13 +4,14 @@ use std::io::Write;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
+use jnd::DeviceChoice;
+use jnd::cuda::Placed;
 use jnd::score::cuda::{CudaOptions, measure};
-use jnd::score::engine::DeviceChoice;
 use jnd::score::{Feature, Geometry, Scorer, ScorerOptions};
 use jnd::video::{Buffer, Frame, RawGeometry};
 
 use crate::exit::{DONE, FAILURE, Failure, INTERRUPTED};
-use crate::{Verbosity, interrupt, score, units};
+use crate::{Verbosity, interrupt, units};
 
 /// The features that are measured where none is named.
 const ALL: [&str; 4] = ["motion", "float_motion", "speed_chroma", "speed_temporal"];
@@ -28,7 +29,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME[=opt=val...]", value_parser = Feature::parse)]
     feature: Vec<Feature>,
     /// Where to score: auto, cpu, cuda, or cuda:N.
-    #[arg(long, value_name = "DEVICE", default_value = "cpu", value_parser = score::device)]
+    #[arg(long, value_name = "DEVICE", default_value = "cpu", value_parser = units::device)]
     device: DeviceChoice,
     /// Threads of the processor; more than one number measures each.
     #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1", value_parser = clap::value_parser!(u16).range(1..=256))]
@@ -56,22 +57,14 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         args.feature.clone()
     };
     let out = &mut std::io::stdout().lock();
-    let context = match args.device {
-        DeviceChoice::Cpu => None,
-        DeviceChoice::Cuda(n) => {
-            Some(jnd::cuda::Context::open(jnd::cuda::Device(n)).map_err(|e| Failure::new(FAILURE, e))?)
-        }
-        DeviceChoice::Auto => match jnd::cuda::Context::open(jnd::cuda::Device(0)) {
-            Ok(context) => Some(context),
-            Err(why) => {
+    match args.device.open().map_err(|e| Failure::new(FAILURE, e))? {
+        Placed::Card(context) => on_card(out, args, &context, &features, geometry),
+        Placed::Processor(why) => {
+            if let Some(why) = why {
                 writeln!(out, "on the processor: {why}")?;
-                None
             }
-        },
-    };
-    match context {
-        Some(context) => on_card(out, args, &context, &features, geometry),
-        None => on_processor(out, args, &features, geometry),
+            on_processor(out, args, &features, geometry)
+        }
     }
 }
 

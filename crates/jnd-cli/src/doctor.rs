@@ -2,6 +2,8 @@
 
 use std::io::Write;
 
+use jnd::DeviceChoice;
+
 use crate::exit::{DONE, Failure};
 
 /// Prints the report.
@@ -33,8 +35,13 @@ fn cards() -> Vec<String> {
         Ok(all) => all
             .iter()
             .map(|d| {
+                // A card that is there may still refuse: another program may hold it alone, or it may be broken.
+                let able = match DeviceChoice::Cuda(d.device.0).open() {
+                    Ok(_) => "magnify and score".to_owned(),
+                    Err(e) => format!("cannot be used: {e}"),
+                };
                 format!(
-                    "{} {}, compute capability {}.{}, {:.0} GiB, driver for CUDA {}.{}: magnify and score",
+                    "{} {}, compute capability {}.{}, {:.0} GiB, driver for CUDA {}.{}: {able}",
                     d.device,
                     d.name,
                     d.capability.0,

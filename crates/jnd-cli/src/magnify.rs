@@ -8,7 +8,7 @@ use jnd::video::{
     Codec, CreateOptions, DecoderChoice, EncoderChoice, Input, OpenOptions, Output, PixelFormat, Rate,
     RawGeometry,
 };
-use jnd::{Applied, Band, Device, Event, FilterName, MIT_DROPS, MagnifyFile, Overrides, Report, Spool};
+use jnd::{Applied, Band, DeviceChoice, Event, FilterName, MIT_DROPS, MagnifyFile, Overrides, Report, Spool};
 
 use crate::exit::{DONE, Failure, TRUNCATED, USAGE};
 use crate::progress::{Progress, ProgressMode};
@@ -105,8 +105,8 @@ pub(crate) struct Args {
 
     /// Where to compute: `auto` (a card if one can be used, else the processor), `cpu`, `cuda` or `cuda:N`. The result
     /// does not depend on it.
-    #[arg(long, value_name = "DEVICE", default_value = "auto", help_heading = "Work")]
-    device: Device,
+    #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = units::device, help_heading = "Work")]
+    device: DeviceChoice,
     /// Threads that compute; 0 is one a processor core. The result does not depend on it.
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, help_heading = "Work")]
     threads: usize,

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use jnd::DeviceChoice;
 use jnd::score::clip::{self, ClipPair, ClipRange, Ending, Side};
-use jnd::score::engine::{DeviceChoice, engine};
+use jnd::score::engine::engine;
 use jnd::score::report::{Precision, Report, ReportFormat, ReportInfo};
 use jnd::score::{Feature, Geometry, MAX_THREADS, ScorerOptions};
 use jnd::video::simd::{Isa, Level};
@@ -18,7 +19,7 @@ use jnd::video::{
 
 use crate::exit::{DONE, Failure, INTERRUPTED, TRUNCATED};
 use crate::progress::{Progress, ProgressMode};
-use crate::{Verbosity, interrupt, say};
+use crate::{Verbosity, interrupt, say, units};
 
 /// The command line makes no sense. Scripts written for the `vmaf` command know these three codes.
 pub(crate) const USAGE: u8 = 1;
@@ -148,7 +149,7 @@ pub(crate) struct Args {
 
     /// Where to compute: `auto` (a card if one can be used, else the processor), `cpu`, `cuda` or `cuda:N`. No score
     /// depends on it.
-    #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = device, help_heading = "Work")]
+    #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = units::device, help_heading = "Work")]
     device: DeviceChoice,
     /// Threads that compute on the processor. 0 and 1 are one thread. No score depends on it.
     #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 0, value_parser = threads, help_heading = "Work")]
@@ -204,18 +205,6 @@ fn depth(text: &str) -> Result<u8, String> {
     match text.parse() {
         Ok(d @ (8 | 10 | 12 | 16)) => Ok(d),
         _ => Err("8, 10, 12 or 16".into()),
-    }
-}
-
-pub(crate) fn device(text: &str) -> Result<DeviceChoice, String> {
-    match text {
-        "auto" => Ok(DeviceChoice::Auto),
-        "cpu" => Ok(DeviceChoice::Cpu),
-        "cuda" => Ok(DeviceChoice::Cuda(0)),
-        _ => match text.strip_prefix("cuda:").map(str::parse) {
-            Some(Ok(n)) => Ok(DeviceChoice::Cuda(n)),
-            _ => Err("auto, cpu, cuda, or cuda:N".into()),
-        },
     }
 }
 

@@ -1,5 +1,6 @@
 //! Values as people write them on a command line.
 
+use jnd::DeviceChoice;
 use jnd::video::{ChromaRounding, PixelFormat, Rate, RawGeometry};
 
 /// `30`, `29.97` or `30000/1001`.
@@ -49,6 +50,12 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
         .filter(|v: &f64| v.is_finite() && *v >= 0.0)
         .ok_or_else(|| format!("`{text}` is not a number of bytes; write it like 500MB or 2GiB"))?;
     Ok((value * unit as f64) as u64)
+}
+
+/// Where to compute.
+pub(crate) fn device(text: &str) -> Result<DeviceChoice, String> {
+    // The text itself is named already where this is shown.
+    text.parse().map_err(|_| DeviceChoice::NAMES.to_owned())
 }
 
 /// The name of a pixel format, as `ffmpeg` has it.

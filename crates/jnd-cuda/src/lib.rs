@@ -14,6 +14,7 @@
 
 mod buffer;
 mod ceiling;
+mod choice;
 mod context;
 mod copy;
 mod device;
@@ -26,6 +27,7 @@ mod stream;
 
 pub use buffer::{DeviceBuffer, PinnedBuffer, Transfer};
 pub use ceiling::{Ceilings, KERNELS, ceilings};
+pub use choice::{DeviceChoice, Placed, UnknownDevice};
 pub use context::{Context, HostKernels};
 pub use copy::{CopyJob, CopyPool};
 pub use device::{Device, DeviceInfo, devices, probe};

@@ -1,5 +1,6 @@
 //! Arguments that several calls have.
 
+use jnd::DeviceChoice;
 use jnd::magnify::{Options, Settings, Source};
 use jnd::video::{PixelFormat, Rate};
 use numpy::{
@@ -127,30 +128,12 @@ fn shape_of(array: &Bound<'_, PyUntypedArray>) -> PyResult<String> {
     Ok(array.getattr("shape")?.str()?.to_string())
 }
 
-/// Where to compute.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Device {
-    /// A card where it is worth it and can be used, else the processor.
-    Auto,
-    Cpu,
-    Cuda(usize),
-}
-
 /// `device=`.
-pub(crate) fn device(py: Python<'_>, name: &str) -> PyResult<Device> {
-    match name {
-        "auto" => Ok(Device::Auto),
-        "cpu" => Ok(Device::Cpu),
-        "cuda" => Ok(Device::Cuda(0)),
-        other => match other.strip_prefix("cuda:").map(str::parse) {
-            Some(Ok(n)) => Ok(Device::Cuda(n)),
-            _ => {
-                let text =
-                    format!("device is {other:?}, but must be \"auto\", \"cpu\", \"cuda\" or \"cuda:N\"");
-                Err(settings_error(py, text))
-            }
-        },
-    }
+pub(crate) fn device(py: Python<'_>, name: &str) -> PyResult<DeviceChoice> {
+    name.parse().map_err(|_| {
+        let text = format!("device is {name:?}, but must be \"auto\", \"cpu\", \"cuda\" or \"cuda:N\"");
+        settings_error(py, text)
+    })
 }
 
 /// What the plan is made for.

@@ -16,27 +16,27 @@ use crate::watch::{Progress, Watch};
 pub(crate) const WORTH: usize = 64 << 20;
 
 /// Opens a card, once for each and process: opening takes a good part of a second where nobody else uses it.
-pub(crate) fn context(ordinal: usize) -> jnd_cuda::Result<Context> {
+pub(crate) fn context(device: Device) -> jnd_cuda::Result<Context> {
     #[cfg(feature = "emulate")]
-    if ordinal == 0 {
+    if device == Device(0) {
         return Ok(jnd_cuda_shim::context());
     }
-    static OPEN: Mutex<BTreeMap<(u32, usize), Context>> = Mutex::new(BTreeMap::new());
+    static OPEN: Mutex<BTreeMap<(u32, Device), Context>> = Mutex::new(BTreeMap::new());
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
     // A context does not survive a fork; the driver says so when another is asked for.
-    let key = (std::process::id(), ordinal);
+    let key = (std::process::id(), device);
     if let Some(context) = open.get(&key) {
         return Ok(context.clone());
     }
-    let context = Context::open(Device(ordinal))?;
+    let context = Context::open(device)?;
     open.insert(key, context.clone());
     Ok(context)
 }
 
 /// A session for whole clips (`chunk` 0) or single frames (1).
-pub(crate) fn session(plan: &Plan, ordinal: usize, chunk: usize) -> Result<Session, Error> {
-    let options = Options { device: Device(ordinal), chunk, ..Options::default() };
-    Session::with_context(plan, &context(ordinal)?, &options)
+pub(crate) fn session(plan: &Plan, device: Device, chunk: usize) -> Result<Session, Error> {
+    let options = Options { device, chunk, ..Options::default() };
+    Session::with_context(plan, &context(device)?, &options)
 }
 
 /// Takes the next finished frame.

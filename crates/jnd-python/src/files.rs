@@ -11,7 +11,7 @@ use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use crate::arguments::{self, Device};
+use crate::arguments;
 use crate::errors::{from_jnd, settings_error};
 use crate::job::{self, Shared};
 use crate::plan::PyPlan;
@@ -167,11 +167,7 @@ pub(crate) fn magnify_file(
     settings: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<PyReport> {
     let settings = resolve(py, preset, settings)?;
-    let device = match arguments::device(py, device)? {
-        Device::Auto => jnd::Device::Auto,
-        Device::Cpu => jnd::Device::Cpu,
-        Device::Cuda(n) => jnd::Device::Cuda(n),
-    };
+    let device = arguments::device(py, device)?;
     let who = "\"auto\", \"built-in\" or \"ffmpeg\"";
     let mut job = MagnifyFile::new(Input::Path(src), Output::Path(dst), settings);
     job.open = OpenOptions {

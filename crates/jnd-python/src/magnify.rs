@@ -1,12 +1,14 @@
 //! `magnify`: arrays in, arrays out.
 
+use jnd::DeviceChoice;
+use jnd::cuda::Placed;
 use jnd::magnify::cuda::DeviceMagnifier;
 use jnd::magnify::{Magnifier, Plan, Settings, Source};
 use jnd::video::{Buffer, Frame, PixelFormat, PlaneMut, Rate};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arguments::{self, Device};
+use crate::arguments;
 use crate::arrays::{Clip, Element, Order, Picture, Rank, as_array};
 use crate::card;
 use crate::errors::{array_error, array_type_error, device_error, from_magnify};
@@ -233,18 +235,17 @@ pub(crate) fn magnify<'py>(
             "out and frames overlap in memory; pass an array of its own (Magnifier.push works in place)";
         return Err(array_error(py, text.into()));
     }
-    let session = match device {
-        Device::Cpu => None,
-        Device::Cuda(_) if target.element() == Element::F32 => return Err(no_floats(py)),
-        Device::Cuda(n) => Some(py.detach(|| card::session(&plan, n, 0)).map_err(|e| from_magnify(py, e))?),
-        // A card that cannot be used is no error here: the processor gives the same.
-        Device::Auto if target.element() != Element::F32 && clip.bytes() >= card::WORTH => {
-            py.detach(|| card::session(&plan, 0, 0)).ok()
-        }
-        Device::Auto => None,
+    let floats = target.element() == Element::F32;
+    let device = match device {
+        DeviceChoice::Cuda(_) if floats => return Err(no_floats(py)),
+        DeviceChoice::Auto if floats || clip.bytes() < card::WORTH => DeviceChoice::Cpu,
+        asked => asked,
     };
+    // A card that cannot be used is no error where any device would do: the processor gives the same.
+    let placed = py.detach(|| device.place(|card| card::session(&plan, card, 0)));
+    let placed = placed.map_err(|e| from_magnify(py, e))?;
     let progress = Progress::new(py, progress)?;
-    if let Some(session) = session {
+    if let Placed::Card(session) = placed {
         // SAFETY: as below.
         py.detach(|| unsafe { card::run(session, &clip, &target, progress) })
             .map_err(|stop| stop.into_err(py))?;
@@ -280,15 +281,15 @@ pub(crate) fn read_resident<'py>(
     rate: Rate,
     out: Option<&Bound<'py, PyAny>>,
     dtype: Option<Element>,
-    device: Device,
+    device: DeviceChoice,
     order: Order,
     depth: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Resident<'py>> {
     let what = if rank == Rank::Clip { "frames" } else { "frame" };
     let input = CardArray::new(object, what)?;
     match device {
-        Device::Auto => {}
-        Device::Cuda(n) if n == input.device => {}
+        DeviceChoice::Auto => {}
+        DeviceChoice::Cuda(n) if n == input.device => {}
         _ => {
             let text = format!(
                 "{what} are on cuda:{0}, so that device must be \"auto\" or \"cuda:{0}\"",
@@ -343,7 +344,7 @@ fn magnify_resident<'py>(
     rate: Rate,
     out: Option<&Bound<'py, PyAny>>,
     dtype: Option<Element>,
-    device: Device,
+    device: DeviceChoice,
     order: Order,
     depth: Option<&Bound<'py, PyAny>>,
     memory: Option<u64>,

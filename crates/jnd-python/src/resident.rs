@@ -3,7 +3,7 @@
 
 use jnd::magnify::cuda::{DeviceFrames, DevicePlane};
 use jnd::video::{Layout, PixelFormat};
-use jnd_cuda::{Context, DeviceBuffer, Event, Stream};
+use jnd_cuda::{Context, Device, DeviceBuffer, Event, Stream};
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
@@ -250,7 +250,7 @@ fn dense_strides(shape: &[usize], element: Element) -> Vec<isize> {
 
 /// The context of an array's device.
 pub(crate) fn context(py: Python<'_>, device: usize) -> PyResult<Context> {
-    card::context(device).map_err(|e| device_error(py, e.to_string()))
+    card::context(Device(device)).map_err(|e| device_error(py, e.to_string()))
 }
 
 /// The caller's stream.

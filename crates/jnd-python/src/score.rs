@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use jnd::DeviceChoice;
+use jnd::cuda::Device;
 use jnd::score::clip::{self, ClipPair, ClipRange, Ending, Side};
 use jnd::score::cuda::{CudaOptions, CudaScorer};
-use jnd::score::engine::{DeviceChoice, Engine, engine};
+use jnd::score::engine::{Engine, engine};
 use jnd::score::{Feature, Geometry, MAX_THREADS, Pool, Score, Scorer, ScorerOptions};
 use jnd::video::Frame;
 use pyo3::exceptions::PyRuntimeWarning;
@@ -13,7 +15,7 @@ use pyo3::prelude::*;
 use pyo3::sync::{MutexExt, PyOnceLock};
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
-use crate::arguments::{self, Device};
+use crate::arguments;
 use crate::arrays::Rank;
 use crate::card;
 use crate::errors::{array_error, from_score, settings_error, state_error};
@@ -142,13 +144,13 @@ impl Table {
 
 /// A scorer on a card.
 fn on_card(
-    ordinal: usize,
+    device: Device,
     features: &[Feature],
     geometry: Geometry,
     options: ScorerOptions,
 ) -> jnd::score::Result<CudaScorer> {
     let options = CudaOptions { subsample: options.subsample, ..CudaOptions::default() };
-    CudaScorer::new(&card::context(ordinal)?, features, geometry, &options)
+    CudaScorer::new(&card::context(device)?, features, geometry, &options)
 }
 
 /// What a job gives back.
@@ -163,7 +165,7 @@ fn run(
     distorted: Clips,
     features: &[Feature],
     options: ScorerOptions,
-    device: Device,
+    device: DeviceChoice,
     shared: &Shared,
 ) -> jnd::score::Result<Scored> {
     let mut reference = reference.open(shared)?;
@@ -172,10 +174,9 @@ fn run(
     clip::differences(reference.info(), distorted.info()).iter().for_each(|n| shared.note(n));
     let geometry = Geometry::of_stream(reference.info());
     let scorer = match device {
-        Device::Cuda(n) => Box::new(on_card(n, features, geometry, options)?),
+        DeviceChoice::Cuda(n) => Box::new(on_card(Device(n), features, geometry, options)?),
         // Why there is no card is no news where any device would do.
-        Device::Auto => engine(features, geometry, options, DeviceChoice::Auto)?.0,
-        Device::Cpu => engine(features, geometry, options, DeviceChoice::Cpu)?.0,
+        any => engine(features, geometry, options, any)?.0,
     };
     let mut pair = ClipPair::with_engine(&mut *reference, &mut *distorted, ClipRange::default(), scorer)?;
     let mut table = Table::new(pair.scorer());
@@ -302,7 +303,7 @@ pub(crate) struct PyScorer {
     features: Vec<Feature>,
     depth: Option<Py<PyAny>>,
     options: ScorerOptions,
-    device: Device,
+    device: DeviceChoice,
     process: u32,
     state: Mutex<State>,
 }
@@ -419,13 +420,13 @@ impl PyScorer {
             Some((geometry, runner)) => (*geometry, runner),
             none => {
                 let geometry = reference.geometry();
-                let made =
-                    py.detach(|| match self.device {
-                        Device::Cuda(n) => on_card(n, &self.features, geometry, self.options)
-                            .map(|s| Runner::Card(Box::new(s))),
-                        _ => Scorer::new(&self.features, geometry, self.options)
-                            .map(|s| Runner::Cpu(Box::new(s))),
-                    });
+                let made = py.detach(|| match self.device {
+                    DeviceChoice::Cuda(n) => on_card(Device(n), &self.features, geometry, self.options)
+                        .map(|s| Runner::Card(Box::new(s))),
+                    _ => {
+                        Scorer::new(&self.features, geometry, self.options).map(|s| Runner::Cpu(Box::new(s)))
+                    }
+                });
                 let made = made.map_err(|e| from_score(py, e, true))?;
                 let (geometry, runner) = none.insert((geometry, made));
                 (*geometry, runner)

@@ -2,6 +2,8 @@
 
 use std::sync::Mutex;
 
+use jnd::DeviceChoice;
+use jnd::cuda::Device;
 use jnd::magnify::cuda::{DeviceMagnifier, Session};
 use jnd::magnify::{Magnifier, Options, Plan, Settings, Source};
 use jnd::video::{PixelFormat, Rate};
@@ -9,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyDict, PyIterator, PyList};
 
-use crate::arguments::{self, Device};
+use crate::arguments;
 use crate::arrays::{Clip, Element, Order, Rank, as_array, format_of};
 use crate::card;
 use crate::errors::{array_error, from_magnify, from_video, state_error};
@@ -52,7 +54,7 @@ pub(crate) struct PyMagnifier {
     order: Order,
     dtype: Option<Element>,
     depth: Option<Py<PyAny>>,
-    device: Device,
+    device: DeviceChoice,
     options: Options,
     /// The process whose threads compute.
     process: u32,
@@ -126,7 +128,9 @@ impl PyMagnifier {
         let plan = Plan::new(&self.settings, &source).map_err(|e| from_magnify(py, e))?;
         let runner = py
             .detach(|| match self.device {
-                Device::Cuda(n) => card::session(&plan, n, 1).map(|s| Runner::Card(Box::new(s))),
+                DeviceChoice::Cuda(n) => {
+                    card::session(&plan, Device(n), 1).map(|s| Runner::Card(Box::new(s)))
+                }
                 _ => Magnifier::new(plan, &self.options).map(|m| Runner::Cpu(Box::new(m))),
             })
             .map_err(|e| from_magnify(py, e))?;
@@ -209,7 +213,7 @@ impl PyMagnifier {
         arguments::causal(py, &settings)?;
         let device = arguments::device(py, device)?;
         let dtype = arguments::dtype(py, dtype)?;
-        if matches!(device, Device::Cuda(_)) && dtype == Some(Element::F32) {
+        if matches!(device, DeviceChoice::Cuda(_)) && dtype == Some(Element::F32) {
             return Err(no_floats(py));
         }
         let depth = depth.filter(|d| !d.is_none());

@@ -1,10 +1,10 @@
 //! What scores: the processor or a card, behind one set of calls.
 
-use jnd_cuda::{Context, Device};
+use jnd_cuda::{Context, DeviceChoice, Placed};
 use jnd_video::{Frame, FrameRef, PixelFormat};
 
 use crate::cuda::{CudaOptions, CudaScorer};
-use crate::{Error, Feature, Geometry, Result, Score, Scorer, ScorerOptions};
+use crate::{Feature, Geometry, Result, Score, Scorer, ScorerOptions};
 
 /// A streaming scorer on some device. Scores do not depend on which.
 pub trait Engine {
@@ -105,18 +105,6 @@ impl Engine for CudaScorer {
     }
 }
 
-/// Where to score.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum DeviceChoice {
-    /// The first card if one can be used, else the processor.
-    #[default]
-    Auto,
-    /// The processor.
-    Cpu,
-    /// The card of this number.
-    Cuda(usize),
-}
-
 /// An engine, and why it is not on a card where [`DeviceChoice::Auto`] looked for one.
 pub type Chosen = (Box<dyn Engine>, Option<String>);
 
@@ -130,27 +118,23 @@ pub fn engine(
     options: ScorerOptions,
     device: DeviceChoice,
 ) -> Result<Chosen> {
-    let on_card = |ordinal: usize| -> Result<Box<dyn Engine>> {
-        let context = Context::open(Device(ordinal))?;
-        let card = CudaOptions { subsample: options.subsample.max(1), ..CudaOptions::default() };
-        Ok(Box::new(CudaScorer::new(&context, features, geometry, &card)?))
-    };
-    let on_processor =
-        || -> Result<Box<dyn Engine>> { Ok(Box::new(Scorer::new(features, geometry, options)?)) };
-    match device {
-        DeviceChoice::Cpu => Ok((on_processor()?, None)),
-        DeviceChoice::Cuda(ordinal) => Ok((on_card(ordinal)?, None)),
-        DeviceChoice::Auto => match on_card(0) {
-            Ok(engine) => Ok((engine, None)),
-            Err(Error::Cuda(why)) => Ok((on_processor()?, Some(why.to_string()))),
-            Err(e) => Err(e),
-        },
+    let card = device.place(|card| {
+        let card_options = CudaOptions { subsample: options.subsample.max(1), ..CudaOptions::default() };
+        CudaScorer::new(&Context::open(card)?, features, geometry, &card_options)
+    })?;
+    match card {
+        Placed::Card(scorer) => Ok((Box::new(scorer), None)),
+        // What no device takes is the processor's error too.
+        Placed::Processor(why) => {
+            Ok((Box::new(Scorer::new(features, geometry, options)?), why.map(|e| e.to_string())))
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Error;
     use jnd_video::Layout;
 
     fn geometry() -> Geometry {

@@ -23,12 +23,12 @@ mod spool;
 pub use band::Band;
 pub use error::{Error, Result};
 pub use jnd_cuda as cuda;
+pub use jnd_cuda::DeviceChoice;
 pub use jnd_magnify as magnify;
 pub use jnd_score as score;
 pub use jnd_video as video;
 pub use magnify_file::{
-    Applied, Device, Event, MEMORY_LIMIT, MIT_DROPS, MagnifyFile, Progress, Report, SPOOL_LIMIT, Spool,
-    magnify_file,
+    Applied, Event, MEMORY_LIMIT, MIT_DROPS, MagnifyFile, Progress, Report, SPOOL_LIMIT, Spool, magnify_file,
 };
 pub use settings::{FilterName, Overrides};
 

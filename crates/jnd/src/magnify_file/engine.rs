@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
+use jnd_cuda::{Context, Device, DeviceChoice, Placed};
 use jnd_magnify::cuda::Session;
 use jnd_magnify::{Magnifier, Plan};
 use jnd_video::{ChromaRounding, FrameMut, FrameRef};
 
-use super::{Device, MEMORY_LIMIT, MagnifyFile};
+use super::{MEMORY_LIMIT, MagnifyFile};
 use crate::Result;
 
 /// A magnifier on some device.
@@ -26,24 +27,18 @@ pub(super) enum Engine {
 impl Engine {
     /// The magnifier of a job. `memory` is the processor's limit.
     pub(super) fn new(job: &MagnifyFile, plan: Plan, memory: Option<u64>) -> Result<Self> {
-        let no_card = match job.device {
-            Device::Cpu => None,
-            Device::Cuda(_) if plan.is_identity() => None,
-            Device::Cuda(n) => return Self::card(job, &plan, n),
-            // Where nothing is magnified there is nothing for a card to do.
-            Device::Auto if plan.is_identity() => None,
-            Device::Auto => match Self::card(job, &plan, 0) {
-                Ok(card) => return Ok(card),
-                Err(e) => Some(e.to_string()),
-            },
+        // Where nothing is magnified there is nothing for a card to do.
+        let device = if plan.is_identity() { DeviceChoice::Cpu } else { job.device };
+        let no_card = match device.place(|card| Self::card(job, &plan, card))? {
+            Placed::Card(engine) => return Ok(engine),
+            Placed::Processor(why) => why.map(|e| e.to_string()),
         };
         let magnifier = Magnifier::new(plan, &job.options(memory)).map_err(|e| job.at_input(e))?;
         let magnifier = Box::new(magnifier);
         Ok(Self::Processor { magnifier, no_card })
     }
 
-    fn card(job: &MagnifyFile, plan: &Plan, n: usize) -> Result<Self> {
-        let device = jnd_cuda::Device(n);
+    fn card(job: &MagnifyFile, plan: &Plan, device: Device) -> Result<Self> {
         let options = jnd_magnify::cuda::Options {
             device,
             // The default limit is meant for the machine's own memory; a card's is its own.
@@ -53,7 +48,7 @@ impl Engine {
             chunk: usize::from(plan.settings().filter.is_causal()),
             ..Default::default()
         };
-        let context = jnd_cuda::Context::open(device).map_err(jnd_magnify::Error::from)?;
+        let context = Context::open(device).map_err(jnd_magnify::Error::from)?;
         let session = Box::new(Session::with_context(plan, &context, &options)?);
         Ok(Self::Card { session, name: format!("{device} ({})", context.info().name) })
     }

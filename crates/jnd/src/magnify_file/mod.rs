@@ -12,41 +12,13 @@ use std::time::{Duration, Instant};
 use drop_last::DropLast;
 pub use drop_last::MIT_DROPS;
 use engine::Engine;
+use jnd_cuda::DeviceChoice;
 use jnd_magnify::{Options, Plan, Settings, Source};
 use jnd_video::{
     CreateOptions, FrameSink, FrameSource, Input, OpenOptions, Output, PumpOptions, StreamInfo, pump,
 };
 
 use crate::{Error, Result};
-
-/// Where to compute.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Device {
-    /// A card where one can be used, else the processor.
-    #[default]
-    Auto,
-    /// The processor.
-    Cpu,
-    /// The NVIDIA card of that index, or an error.
-    Cuda(usize),
-}
-
-impl std::str::FromStr for Device {
-    type Err = String;
-
-    /// `auto`, `cpu`, `cuda` or `cuda:N`.
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
-        match text {
-            "auto" => Ok(Self::Auto),
-            "cpu" => Ok(Self::Cpu),
-            "cuda" => Ok(Self::Cuda(0)),
-            _ => match text.strip_prefix("cuda:").map(str::parse) {
-                Some(Ok(n)) => Ok(Self::Cuda(n)),
-                _ => Err("auto, cpu, cuda, or cuda:N".into()),
-            },
-        }
-    }
-}
 
 /// What happens to a pipe whose frames are needed twice (ideal filter).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,7 +63,7 @@ pub struct MagnifyFile {
     /// ([`MIT_DROPS`]).
     pub drop_last: usize,
     /// Where to compute.
-    pub device: Device,
+    pub device: DeviceChoice,
     /// Threads that compute; 0 for one a processor core. The result is the same for any number.
     pub threads: usize,
     /// What happens to a pipe that must be read twice.
@@ -113,7 +85,7 @@ impl MagnifyFile {
             open: OpenOptions::default(),
             create: CreateOptions::default(),
             drop_last: 0,
-            device: Device::Auto,
+            device: DeviceChoice::Auto,
             threads: 0,
             spool: Spool::default(),
             memory: MEMORY_LIMIT,
