@@ -123,17 +123,24 @@ impl Context {
         }
     }
 
+    /// Asks the driver with the context current, or does `host` where kernels run on this processor.
+    pub(crate) fn on<T>(&self, host: impl FnOnce() -> T, driver: impl FnOnce() -> Result<T>) -> Result<T> {
+        match self.0.kind {
+            Kind::Host(_) => Ok(host()),
+            Kind::Card(_) => {
+                let _entered = self.enter()?;
+                driver()
+            }
+        }
+    }
+
     /// Bytes of device memory free and in all.
     ///
     /// # Errors
     /// The driver refused.
     pub fn memory(&self) -> Result<(u64, u64)> {
-        if self.is_emulated() {
-            return Ok((self.0.info.memory, self.0.info.memory));
-        }
-        let _entered = self.enter()?;
         // SAFETY: a context is current.
-        unsafe { raw::memory_info() }
+        self.on(|| (self.0.info.memory, self.0.info.memory), || unsafe { raw::memory_info() })
     }
 
     /// Waits until the device has done everything asked of it in this context, by anyone.
@@ -141,12 +148,8 @@ impl Context {
     /// # Errors
     /// The driver refused, or earlier work failed.
     pub fn synchronize(&self) -> Result<()> {
-        if self.is_emulated() {
-            return Ok(());
-        }
-        let _entered = self.enter()?;
         // SAFETY: a context is current.
-        unsafe { raw::context_sync() }
+        self.on(|| (), || unsafe { raw::context_sync() })
     }
 
     pub(crate) fn same(&self, other: &Self) -> bool {

@@ -28,13 +28,8 @@ impl Stream {
     /// # Errors
     /// The driver refused.
     pub fn new(context: &Context, priority: Priority) -> Result<Self> {
-        let raw = if context.is_emulated() {
-            0
-        } else {
-            let _entered = context.enter()?;
-            // SAFETY: the context is current.
-            unsafe { raw::stream_create(priority == Priority::High) }?
-        };
+        // SAFETY: the context is current.
+        let raw = context.on(|| 0, || unsafe { raw::stream_create(priority == Priority::High) })?;
         Ok(Self { context: context.clone(), raw, owned: true })
     }
 
@@ -60,12 +55,11 @@ impl Stream {
     /// # Errors
     /// Something in it failed.
     pub fn synchronize(&self) -> Result<()> {
-        if self.context.is_emulated() {
-            return Ok(());
-        }
-        let _entered = self.context.enter()?;
-        // SAFETY: the stream is alive and its context current.
-        unsafe { raw::stream_sync(self.raw) }
+        self.context.on(
+            || (),
+            // SAFETY: the stream is alive and its context current.
+            || unsafe { raw::stream_sync(self.raw) },
+        )
     }
 
     /// Whether everything in the stream is done; does not wait.
@@ -73,12 +67,11 @@ impl Stream {
     /// # Errors
     /// Something in it failed.
     pub fn is_done(&self) -> Result<bool> {
-        if self.context.is_emulated() {
-            return Ok(true);
-        }
-        let _entered = self.context.enter()?;
-        // SAFETY: the stream is alive and its context current.
-        unsafe { raw::stream_done(self.raw) }
+        self.context.on(
+            || true,
+            // SAFETY: the stream is alive and its context current.
+            || unsafe { raw::stream_done(self.raw) },
+        )
     }
 
     /// Makes later work of the stream wait for the event; does not wait itself.
@@ -86,12 +79,11 @@ impl Stream {
     /// # Errors
     /// The driver refused.
     pub fn wait(&self, event: &Event) -> Result<()> {
-        if self.context.is_emulated() {
-            return Ok(());
-        }
-        let _entered = self.context.enter()?;
-        // SAFETY: both are alive.
-        unsafe { raw::stream_wait(self.raw, event.raw) }
+        self.context.on(
+            || (),
+            // SAFETY: both are alive.
+            || unsafe { raw::stream_wait(self.raw, event.raw) },
+        )
     }
 
     /// Marks this point of the stream.
@@ -99,13 +91,11 @@ impl Stream {
     /// # Errors
     /// The driver refused.
     pub fn record(&self, event: &Event) -> Result<()> {
-        if self.context.is_emulated() {
-            event.stamp();
-            return Ok(());
-        }
-        let _entered = self.context.enter()?;
-        // SAFETY: both are alive.
-        unsafe { raw::event_record(event.raw, self.raw) }
+        self.context.on(
+            || event.stamp(),
+            // SAFETY: both are alive.
+            || unsafe { raw::event_record(event.raw, self.raw) },
+        )
     }
 
     /// Copies host memory to the device. Pinned memory is copied behind the caller's back; with pageable memory the
@@ -121,14 +111,14 @@ impl Stream {
         if bytes == 0 {
             return Ok(());
         }
-        if self.context.is_emulated() {
-            // SAFETY: the caller's promise; device memory is host memory here.
-            unsafe { std::ptr::copy(src, dst as *mut u8, bytes) };
-            return Ok(());
-        }
-        let _entered = self.context.enter()?;
-        // SAFETY: the caller's promise.
-        unsafe { raw::copy_up(dst, src, bytes, self.raw) }
+        self.context.on(
+            || {
+                // SAFETY: the caller's promise; device memory is host memory here.
+                unsafe { std::ptr::copy(src, dst as *mut u8, bytes) };
+            },
+            // SAFETY: the caller's promise.
+            || unsafe { raw::copy_up(dst, src, bytes, self.raw) },
+        )
     }
 
     /// Copies device memory to the host; see [`Stream::upload`].
@@ -143,14 +133,14 @@ impl Stream {
         if bytes == 0 {
             return Ok(());
         }
-        if self.context.is_emulated() {
-            // SAFETY: the caller's promise; device memory is host memory here.
-            unsafe { std::ptr::copy(src as *const u8, dst, bytes) };
-            return Ok(());
-        }
-        let _entered = self.context.enter()?;
-        // SAFETY: the caller's promise.
-        unsafe { raw::copy_down(dst, src, bytes, self.raw) }
+        self.context.on(
+            || {
+                // SAFETY: the caller's promise; device memory is host memory here.
+                unsafe { std::ptr::copy(src as *const u8, dst, bytes) };
+            },
+            // SAFETY: the caller's promise.
+            || unsafe { raw::copy_down(dst, src, bytes, self.raw) },
+        )
     }
 
     /// Copies from device to device.
@@ -164,14 +154,14 @@ impl Stream {
         if bytes == 0 {
             return Ok(());
         }
-        if self.context.is_emulated() {
-            // SAFETY: the caller's promise; device memory is host memory here.
-            unsafe { std::ptr::copy(src as *const u8, dst as *mut u8, bytes) };
-            return Ok(());
-        }
-        let _entered = self.context.enter()?;
-        // SAFETY: the caller's promise.
-        unsafe { raw::copy_within(dst, src, bytes, self.raw) }
+        self.context.on(
+            || {
+                // SAFETY: the caller's promise; device memory is host memory here.
+                unsafe { std::ptr::copy(src as *const u8, dst as *mut u8, bytes) };
+            },
+            // SAFETY: the caller's promise.
+            || unsafe { raw::copy_within(dst, src, bytes, self.raw) },
+        )
     }
 
     /// Copies `rows` rows of `row_bytes` from the host to the device, each side with its own pitch in bytes.
@@ -286,25 +276,22 @@ impl Stream {
         if bytes == 0 {
             return Ok(());
         }
-        if self.context.is_emulated() {
-            // SAFETY: the caller's promise; device memory is host memory here.
-            unsafe { std::ptr::write_bytes(dst as *mut u8, value, bytes) };
-            return Ok(());
-        }
-        let _entered = self.context.enter()?;
-        // SAFETY: the caller's promise.
-        unsafe { raw::set_bytes(dst, value, bytes, self.raw) }
+        self.context.on(
+            || {
+                // SAFETY: the caller's promise; device memory is host memory here.
+                unsafe { std::ptr::write_bytes(dst as *mut u8, value, bytes) };
+            },
+            // SAFETY: the caller's promise.
+            || unsafe { raw::set_bytes(dst, value, bytes, self.raw) },
+        )
     }
 }
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        if self.owned
-            && !self.context.is_emulated()
-            && let Ok(_entered) = self.context.enter()
-        {
+        if self.owned {
             // SAFETY: made by `new` and not used again. The driver finishes the queued work first.
-            let _ = unsafe { raw::stream_destroy(self.raw) };
+            let _ = self.context.on(|| (), || unsafe { raw::stream_destroy(self.raw) });
         }
     }
 }
@@ -335,13 +322,8 @@ impl Event {
     }
 
     fn make(context: &Context, timed: bool) -> Result<Self> {
-        let raw = if context.is_emulated() {
-            0
-        } else {
-            let _entered = context.enter()?;
-            // SAFETY: the context is current.
-            unsafe { raw::event_create(timed) }?
-        };
+        // SAFETY: the context is current.
+        let raw = context.on(|| 0, || unsafe { raw::event_create(timed) })?;
         Ok(Self { context: context.clone(), raw, at: std::time::Instant::now().into() })
     }
 
@@ -356,12 +338,11 @@ impl Event {
     /// # Errors
     /// Work before it failed.
     pub fn synchronize(&self) -> Result<()> {
-        if self.context.is_emulated() {
-            return Ok(());
-        }
-        let _entered = self.context.enter()?;
-        // SAFETY: the event is alive.
-        unsafe { raw::event_sync(self.raw) }
+        self.context.on(
+            || (),
+            // SAFETY: the event is alive.
+            || unsafe { raw::event_sync(self.raw) },
+        )
     }
 
     /// Whether it has been passed; does not wait.
@@ -369,12 +350,11 @@ impl Event {
     /// # Errors
     /// Work before it failed.
     pub fn is_done(&self) -> Result<bool> {
-        if self.context.is_emulated() {
-            return Ok(true);
-        }
-        let _entered = self.context.enter()?;
-        // SAFETY: the event is alive.
-        unsafe { raw::event_done(self.raw) }
+        self.context.on(
+            || true,
+            // SAFETY: the event is alive.
+            || unsafe { raw::event_done(self.raw) },
+        )
     }
 
     /// Milliseconds on the device from `start` to this one; both timed, recorded and passed.
@@ -382,23 +362,20 @@ impl Event {
     /// # Errors
     /// One of them is not.
     pub fn elapsed_ms(&self, start: &Self) -> Result<f64> {
-        if self.context.is_emulated() {
-            let (Ok(a), Ok(b)) = (start.at.lock(), self.at.lock()) else { return Ok(0.0) };
-            return Ok(b.saturating_duration_since(*a).as_secs_f64() * 1e3);
-        }
-        let _entered = self.context.enter()?;
-        // SAFETY: both are alive.
-        unsafe { raw::event_elapsed(start.raw, self.raw) }.map(f64::from)
+        self.context.on(
+            || {
+                let (Ok(a), Ok(b)) = (start.at.lock(), self.at.lock()) else { return 0.0 };
+                b.saturating_duration_since(*a).as_secs_f64() * 1e3
+            },
+            // SAFETY: both are alive.
+            || unsafe { raw::event_elapsed(start.raw, self.raw) }.map(f64::from),
+        )
     }
 }
 
 impl Drop for Event {
     fn drop(&mut self) {
-        if !self.context.is_emulated()
-            && let Ok(_entered) = self.context.enter()
-        {
-            // SAFETY: made by `make` and not used again.
-            let _ = unsafe { raw::event_destroy(self.raw) };
-        }
+        // SAFETY: made by `make` and not used again.
+        let _ = self.context.on(|| (), || unsafe { raw::event_destroy(self.raw) });
     }
 }
