@@ -275,10 +275,10 @@ fn sessions(context: &Context, c: &Ceilings) {
             assert!(output == pinned_out.as_slice());
             println!(
                 "{name}, host to host, chunk {}: pinned {:.2} ms, pageable {:.2} ms (bus alone {bus:.2}); session {:.0} MB, opened in {opened:.0} ms",
-                runner.session().chunk(),
+                runner.chunk(),
                 median(a),
                 median(b),
-                runner.session().memory() as f64 / 1e6
+                runner.memory() as f64 / 1e6
             );
         }
     }
@@ -307,7 +307,7 @@ fn wide(context: &Context, c: &Ceilings) {
             192.0 / s,
             n as f64 / s / 1e9,
             n as f64 / s / 1e7 / c.both,
-            runner.session().memory() as f64 / 1e6
+            runner.memory() as f64 / 1e6
         );
     }
 }

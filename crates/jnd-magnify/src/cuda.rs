@@ -13,11 +13,15 @@ use crate::plan::{Plan, Source};
 use crate::{Error, Result};
 
 mod args;
+mod clip;
 mod compute;
 mod memory;
+mod ring;
 mod session;
 
-pub use session::{ClipRunner, Options, Session, magnify_clip};
+pub use clip::{ClipRunner, magnify_clip};
+pub use ring::Options;
+pub use session::Session;
 
 use compute::Compute;
 

@@ -322,7 +322,7 @@ fn live_frames_streams_and_two_passes_agree_with_whole_clips() {
                     }
                     session.feed(&f.view()).unwrap();
                 }
-                session.finish().unwrap();
+                session.flush().unwrap();
                 while session.take(&mut out.view_mut()).unwrap() {
                     got.push(out.clone());
                 }

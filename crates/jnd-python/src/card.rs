@@ -101,7 +101,7 @@ pub(crate) unsafe fn run(
         session.feed(&unsafe { clip.picture(t).view(format, &mut scratch.input, false)? })?;
         watch.step()?;
     }
-    session.finish()?;
+    session.flush()?;
     while taken < frames {
         // SAFETY: the caller's promise.
         taken += usize::from(unsafe { take(&mut session, format, &out.picture(taken), &mut scratch)? });
