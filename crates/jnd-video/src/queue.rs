@@ -51,6 +51,8 @@ pub struct ReadAhead {
     filled: Receiver<Result<Option<Frame>>>,
     empties: Sender<Frame>,
     stop: Option<Arc<AtomicBool>>,
+    /// What [`ReadAhead::is_ready`] found and the next read gives.
+    next: Option<Result<Option<Frame>>>,
     done: bool,
 }
 
@@ -75,7 +77,15 @@ impl ReadAhead {
             .name("jnd-read".into())
             .spawn(move || read_thread(source, &empty, &fill, &shared))
             .map_err(|e| Error::io("reading thread", e))?;
-        Ok(Self { info, hint, said, filled, empties, stop, done: false })
+        Ok(Self { info, hint, said, filled, empties, stop, next: None, done: false })
+    }
+
+    /// Whether the next read gives its answer, be it a frame, the end or an error, without waiting for the source.
+    pub fn is_ready(&mut self) -> bool {
+        if self.next.is_none() && !self.done {
+            self.next = self.filled.try_recv().ok();
+        }
+        self.next.is_some() || self.done
     }
 }
 
@@ -108,7 +118,11 @@ impl FrameSource for ReadAhead {
         if self.done {
             return Ok(false);
         }
-        match wait(&self.filled, &self.stop, "reading thread")? {
+        let next = match self.next.take() {
+            Some(next) => next,
+            None => wait(&self.filled, &self.stop, "reading thread")?,
+        };
+        match next {
             Ok(Some(mut full)) => {
                 std::mem::swap(frame, &mut full);
                 // The thread may be gone already after its last frame; the buffer is then simply dropped.
@@ -413,6 +427,25 @@ mod tests {
 
     fn counted(end: i64, cut: bool) -> Box<Counted> {
         Box::new(Counted { info: info(), next: 0, end, cut })
+    }
+
+    #[test]
+    fn readiness_loses_nothing() {
+        let mut reader = ReadAhead::new(counted(20, false), 2, None).unwrap();
+        let mut frame = Frame::new(info().format, 4, 2).unwrap();
+        for i in 0..20 {
+            // Every other frame is waited for by asking, the rest by reading.
+            while i % 2 == 0 && !reader.is_ready() {
+                std::thread::yield_now();
+            }
+            assert!(reader.read(&mut frame).unwrap());
+            assert_eq!((frame.timestamp, frame.bytes()[7]), (i, i as u8));
+        }
+        while !reader.is_ready() {
+            std::thread::yield_now();
+        }
+        assert!(!reader.read(&mut frame).unwrap());
+        assert!(reader.is_ready() && !reader.read(&mut frame).unwrap());
     }
 
     fn double(a: &Frame, b: &mut Frame) -> Result<()> {

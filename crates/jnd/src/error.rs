@@ -18,6 +18,24 @@ pub enum Error {
         /// What does not fit.
         source: jnd_magnify::Error,
     },
+    /// A card has too little memory for this clip, even in chunks of a single frame.
+    #[error(
+        "{path}: {need} bytes of the memory of {device} are needed, frame by frame, and {have} may be used ({detail}); {remedy}"
+    )]
+    CardMemory {
+        /// The file, or a name for the stream.
+        path: String,
+        /// The card.
+        device: String,
+        /// Bytes needed.
+        need: u64,
+        /// Bytes free, or the limit given.
+        have: u64,
+        /// The largest parts of the need.
+        detail: String,
+        /// The ways out.
+        remedy: &'static str,
+    },
     /// A pipe would have to be read twice, and keeping its frames was not allowed.
     #[error(
         "{path}: the ideal filter must read its input twice, which a pipe cannot; allow a spool with --spool DIR, give a file, or use \

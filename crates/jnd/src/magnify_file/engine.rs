@@ -1,13 +1,11 @@
 //! Where the arithmetic runs: on the processor or on a card, with the same result.
 
-use std::ops::Range;
-
 use jnd_cuda::{Context, Device, DeviceChoice, Placed};
 use jnd_magnify::cuda::Session;
 use jnd_magnify::{Magnifier, Plan};
-use jnd_video::{ChromaRounding, FrameMut, FrameRef};
+use jnd_video::{FrameRef, FrameSink, FrameSource, Pumped, StreamInfo, pump};
 
-use super::{MEMORY_LIMIT, MagnifyFile};
+use super::{MEMORY_LIMIT, MagnifyFile, flow};
 use crate::Result;
 
 /// A magnifier on some device.
@@ -29,7 +27,8 @@ impl Engine {
     pub(super) fn new(job: &MagnifyFile, plan: Plan, memory: Option<u64>) -> Result<Self> {
         // Where nothing is magnified there is nothing for a card to do.
         let device = if plan.is_identity() { DeviceChoice::Cpu } else { job.device };
-        let no_card = match device.place(|card| Self::card(job, &plan, card))? {
+        let placed = device.place(|card| Self::card(job, &plan, card));
+        let no_card = match placed.map_err(|e| job.at_input(e))? {
             Placed::Card(engine) => return Ok(engine),
             Placed::Processor(why) => why.map(|e| e.to_string()),
         };
@@ -38,17 +37,18 @@ impl Engine {
         Ok(Self::Processor { magnifier, no_card })
     }
 
-    fn card(job: &MagnifyFile, plan: &Plan, device: Device) -> Result<Self> {
+    fn card(job: &MagnifyFile, plan: &Plan, device: Device) -> jnd_magnify::Result<Self> {
         let options = jnd_magnify::cuda::Options {
             device,
             // The default limit is meant for the machine's own memory; a card's is its own.
             memory: (job.memory != MEMORY_LIMIT).then_some(job.memory),
             threads: job.threads,
-            // Frames come one at a time and are wanted back at once; only the first pass of the ideal filter can gather.
-            chunk: usize::from(plan.settings().filter.is_causal()),
             ..Default::default()
         };
-        let context = Context::open(device).map_err(jnd_magnify::Error::from)?;
+        let context = match &job.context {
+            Some(open) if open.info().device == device => open.clone(),
+            _ => Context::open(device)?,
+        };
         let session = Box::new(Session::with_context(plan, &context, &options)?);
         Ok(Self::Card { session, name: format!("{device} ({})", context.info().name) })
     }
@@ -79,6 +79,7 @@ impl Engine {
         }
     }
 
+    /// In how many strips the picture is worked on.
     pub(super) fn strips(&self) -> usize {
         match self {
             Self::Processor { magnifier, .. } => magnifier.strips(),
@@ -86,16 +87,12 @@ impl Engine {
         }
     }
 
-    pub(super) fn rows(&self, plane: usize) -> Range<usize> {
-        match self {
-            Self::Processor { magnifier, .. } => magnifier.rows(plane),
-            Self::Card { session, .. } => {
-                let s = session.plan().source();
-                0..s.format.plane_size(plane, s.width, s.height, ChromaRounding::Ceil).height
-            }
-        }
+    /// Whether a second pass needs no frames but their times.
+    pub(super) fn keeps_frames(&self) -> bool {
+        matches!(self, Self::Card { session, .. } if session.keeps_frames())
     }
 
+    /// A frame of the first pass.
     pub(super) fn observe(&mut self, frame: &FrameRef<'_>) -> Result<()> {
         Ok(match self {
             Self::Processor { magnifier, .. } => magnifier.observe(frame),
@@ -110,17 +107,25 @@ impl Engine {
         }?)
     }
 
-    pub(super) fn push(&mut self, frame: &FrameRef<'_>, out: &mut FrameMut<'_>) -> Result<()> {
-        Ok(match self {
-            Self::Processor { magnifier, .. } => magnifier.push(frame, out),
-            Self::Card { session, .. } => session.push(frame, out),
-        }?)
-    }
-
-    pub(super) fn next_strip(&mut self) -> Result<bool> {
-        Ok(match self {
-            Self::Processor { magnifier, .. } => magnifier.next_strip()?,
-            Self::Card { .. } => false,
-        })
+    /// Magnifies every frame of `source` into `sink`; calls `tick` with every frame.
+    pub(super) fn run(
+        &mut self,
+        job: &MagnifyFile,
+        info: &StreamInfo,
+        source: Box<dyn FrameSource>,
+        sink: Box<dyn FrameSink>,
+        tick: &mut dyn FnMut(),
+    ) -> Result<Pumped> {
+        let options = job.pump_options();
+        match self {
+            Self::Processor { magnifier, .. } => {
+                pump(source, sink, info, &options, |frame, out| -> Result<()> {
+                    magnifier.push(&frame.view(), &mut out.view_mut())?;
+                    tick();
+                    Ok(())
+                })
+            }
+            Self::Card { session, .. } => flow::stream(source, sink, info, &options, session, tick),
+        }
     }
 }

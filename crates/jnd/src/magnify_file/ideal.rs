@@ -7,11 +7,11 @@
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use jnd_magnify::{Plan, Source};
+use jnd_magnify::{Magnifier, Plan, Source};
 use jnd_video::{Error as VideoError, Frame, FrameSink, FrameSource, ReadAhead, StreamInfo, pump};
 
 use super::engine::Engine;
-use super::{Applied, Event, MagnifyFile, Notes, Progress, Report, SPOOL_LIMIT, Spool};
+use super::{Applied, Event, MagnifyFile, Notes, Progress, Report, SPOOL_LIMIT, Spool, flow};
 use crate::spool::{SpoolFile, Spooled};
 use crate::{Error, Result};
 
@@ -49,8 +49,10 @@ struct Known<'a> {
     certain: bool,
     /// A source that is open already.
     source: Option<Box<dyn FrameSource>>,
-    /// The cut, where the input is a pipe and was cut off.
+    /// The cut, where the input was cut off and is not read to its end again.
     cut: Option<VideoError>,
+    /// Times of the frames, where a card keeps the frames themselves.
+    times: Vec<i64>,
 }
 
 impl Known<'_> {
@@ -74,11 +76,12 @@ pub(super) fn run(job: &MagnifyFile, on_event: &mut dyn FnMut(Event<'_>)) -> Res
     let mut run = Run { job, info, on_event, progress, notes: Notes::default() };
     run.tell(job.notes(&run.info).into_iter().chain(source.notes()).chain(sink.notes()));
     let mut known = run.measure(source)?;
-    let (mut magnifier, applied) = run.project(&mut known, sink.as_ref())?;
-    let pass = if magnifier.strips() == 1 {
-        run.render(&mut known, &mut magnifier, sink)?
-    } else {
-        run.render_strips(&mut known, &mut magnifier, sink)?
+    let (mut engine, applied) = run.project(&mut known, sink.as_ref())?;
+    let pass = match &mut engine {
+        Engine::Processor { magnifier, .. } if magnifier.strips() > 1 => {
+            run.render_strips(&mut known, magnifier, sink)?
+        }
+        engine => run.render(&mut known, engine, sink)?,
     };
     run.same_length(known.frames, pass.frames)?;
     Ok(Report {
@@ -167,17 +170,31 @@ impl<'a> Run<'a, '_> {
             return self.keep(source);
         }
         if let Some(frames) = self.info.frames {
-            return Ok(Known { clip, frames, certain: true, source: Some(source), cut: None });
+            return Ok(Known {
+                clip,
+                frames,
+                certain: true,
+                source: Some(source),
+                cut: None,
+                times: Vec::new(),
+            });
         }
         if let Some(frames) = source.frames_hint()
             && self.job.plan(&self.info, Some(frames)).is_ok()
         {
-            return Ok(Known { clip, frames, certain: false, source: Some(source), cut: None });
+            return Ok(Known {
+                clip,
+                frames,
+                certain: false,
+                source: Some(source),
+                cut: None,
+                times: Vec::new(),
+            });
         }
         self.progress.passes += 1;
         self.next_pass(None);
         let frames = self.pass(source, |_| Ok(()))?.frames;
-        Ok(Known { clip, frames, certain: true, source: None, cut: None })
+        Ok(Known { clip, frames, certain: true, source: None, cut: None, times: Vec::new() })
     }
 
     /// Reads a pipe to its end.
@@ -189,7 +206,14 @@ impl<'a> Run<'a, '_> {
         let job = self.job;
         let pass = self.pass(source, |frame| spool.push(frame).map_err(|e| job.at_input(e.into())))?;
         let clip = Clip::Spool { spool: Arc::new(Mutex::new(spool)), info: self.info.clone(), decoder };
-        Ok(Known { clip, frames: pass.frames, certain: true, source: None, cut: pass.truncated })
+        Ok(Known {
+            clip,
+            frames: pass.frames,
+            certain: true,
+            source: None,
+            cut: pass.truncated,
+            times: Vec::new(),
+        })
     }
 
     fn new_spool(&self) -> Result<SpoolFile> {
@@ -214,14 +238,20 @@ impl<'a> Run<'a, '_> {
             self.progress.passes = self.progress.pass + if strips > 1 { 2 * strips + 1 } else { 2 };
             (self.on_event)(Event::Applied(&applied));
             self.next_pass(Some(frames));
+            let keeps = magnifier.keeps_frames();
+            known.times.clear();
             let mut seen = 0;
             let pass = self.pass(source, |frame| {
                 seen += 1;
+                if keeps {
+                    known.times.push(frame.timestamp);
+                }
                 // Beyond the expected number frames are only counted.
                 if seen <= frames { magnifier.observe(&frame.view()) } else { Ok(()) }
             })?;
             if pass.frames == frames {
                 magnifier.begin_render()?;
+                known.cut = known.cut.take().or(pass.truncated);
                 return Ok((magnifier, applied));
             }
             if known.certain {
@@ -236,20 +266,22 @@ impl<'a> Run<'a, '_> {
         }
     }
 
-    /// The second pass, straight into the output.
+    /// The second pass, straight into the output. Frames that a card has kept are not read again.
     fn render(
         &mut self,
         known: &mut Known<'_>,
-        magnifier: &mut Engine,
+        engine: &mut Engine,
         sink: Box<dyn FrameSink>,
     ) -> Result<Pass> {
         self.next_pass(Some(known.frames));
-        let (options, info, source) = (self.job.pump_options(), self.info.clone(), known.source()?);
-        let pumped = pump(source, sink, &info, &options, |frame, out| -> Result<()> {
-            magnifier.push(&frame.view(), &mut out.view_mut())?;
-            self.tick();
-            Ok(())
-        })?;
+        let (job, info) = (self.job, self.info.clone());
+        let pumped = match engine {
+            Engine::Card { session, .. } if session.keeps_frames() => {
+                let options = job.pump_options();
+                flow::replay(&known.times, sink, &info, &options, session, &mut || self.tick())?
+            }
+            engine => engine.run(job, &info, known.source()?, sink, &mut || self.tick())?,
+        };
         self.tell(pumped.notes);
         Ok(Pass { frames: pumped.frames, truncated: pumped.truncated })
     }
@@ -258,7 +290,7 @@ impl<'a> Run<'a, '_> {
     fn render_strips(
         &mut self,
         known: &mut Known<'_>,
-        magnifier: &mut Engine,
+        magnifier: &mut Magnifier,
         sink: Box<dyn FrameSink>,
     ) -> Result<Pass> {
         let mut spool = self.new_spool()?;
@@ -283,7 +315,7 @@ impl<'a> Run<'a, '_> {
             }
             self.next_pass(Some(known.frames));
             let source = known.source()?;
-            let pass = self.pass(source, |frame| magnifier.observe(&frame.view()))?;
+            let pass = self.pass(source, |frame| Ok(magnifier.observe(&frame.view())?))?;
             self.same_length(known.frames, pass.frames)?;
             magnifier.begin_render()?;
         };

@@ -2,6 +2,7 @@
 
 mod drop_last;
 mod engine;
+mod flow;
 mod ideal;
 
 use std::path::PathBuf;
@@ -12,11 +13,9 @@ use std::time::{Duration, Instant};
 use drop_last::DropLast;
 pub use drop_last::MIT_DROPS;
 use engine::Engine;
-use jnd_cuda::DeviceChoice;
+use jnd_cuda::{Context, DeviceChoice};
 use jnd_magnify::{Options, Plan, Settings, Source};
-use jnd_video::{
-    CreateOptions, FrameSink, FrameSource, Input, OpenOptions, Output, PumpOptions, StreamInfo, pump,
-};
+use jnd_video::{CreateOptions, FrameSink, FrameSource, Input, OpenOptions, Output, PumpOptions, StreamInfo};
 
 use crate::{Error, Result};
 
@@ -64,6 +63,8 @@ pub struct MagnifyFile {
     pub drop_last: usize,
     /// Where to compute.
     pub device: DeviceChoice,
+    /// A card that is open already: it is used where `device` stands for it, instead of being opened anew.
+    pub context: Option<Context>,
     /// Threads that compute; 0 for one a processor core. The result is the same for any number.
     pub threads: usize,
     /// What happens to a pipe that must be read twice.
@@ -86,6 +87,7 @@ impl MagnifyFile {
             create: CreateOptions::default(),
             drop_last: 0,
             device: DeviceChoice::Auto,
+            context: None,
             threads: 0,
             spool: Spool::default(),
             memory: MEMORY_LIMIT,
@@ -176,11 +178,9 @@ fn stream(job: &MagnifyFile, on_event: &mut dyn FnMut(Event<'_>)) -> Result<Repo
     on_event(Event::Applied(&applied));
     notes.tell(job.notes(&info).into_iter().chain(source.notes()).chain(sink.notes()), on_event);
     let mut progress = Progress { pass: 1, passes: 1, done: 0, total: source.frames_hint() };
-    let pumped = pump(source, sink, &info, &job.pump_options(), |frame, out| -> Result<()> {
-        magnifier.push(&frame.view(), &mut out.view_mut())?;
+    let pumped = magnifier.run(job, &info, source, sink, &mut || {
         progress.done += 1;
         on_event(Event::Progress(progress));
-        Ok(())
     })?;
     notes.tell(pumped.notes, on_event);
     Ok(Report {
@@ -238,6 +238,18 @@ impl MagnifyFile {
             source @ (M::Memory { .. } | M::Video(jnd_video::Error::SpoolFull { .. })) => {
                 Error::Clip { path: self.input.to_string(), source }
             }
+            M::Cuda(jnd_cuda::Error::Memory { device, need, have, detail }) => Error::CardMemory {
+                path: self.input.to_string(),
+                device,
+                need,
+                have,
+                detail,
+                remedy: if have == self.memory {
+                    "allow more with --memory, or let the processor do it with --device cpu"
+                } else {
+                    "free some of it, name another card with --device cuda:N, or let the processor do it with --device cpu"
+                },
+            },
             M::Video(e) => Error::Video(e),
             e => Error::Magnify(e),
         }
