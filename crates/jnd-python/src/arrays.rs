@@ -190,6 +190,33 @@ impl Clip {
         Picture { base: self.first.base.wrapping_offset(t as isize * self.step_t), ..self.first }
     }
 
+    /// Whether the samples follow each other without gaps, aligned.
+    pub(crate) fn is_dense(&self) -> bool {
+        let p = &self.first;
+        let frame = (p.row() * p.height * p.element.bytes()) as isize;
+        p.dense_stride() == Some(p.row()) && (self.frames == 1 || self.step_t == frame)
+    }
+
+    /// All samples of a dense clip.
+    ///
+    /// # Safety
+    /// The clip is dense, `T` is the element's type, the array lives for `'a` and nobody writes to it meanwhile.
+    pub(crate) unsafe fn samples<'a, T>(&self) -> &'a [T] {
+        debug_assert!(self.is_dense() && size_of::<T>() == self.first.element.bytes());
+        // SAFETY: the geometry is NumPy's own; the rest is the caller's promise.
+        unsafe { std::slice::from_raw_parts(self.first.base.cast::<T>(), self.bytes() / size_of::<T>()) }
+    }
+
+    /// As [`Self::samples`], to write to.
+    ///
+    /// # Safety
+    /// As there, and nobody reads either.
+    pub(crate) unsafe fn samples_mut<'a, T>(&self) -> &'a mut [T] {
+        debug_assert!(self.is_dense() && size_of::<T>() == self.first.element.bytes());
+        // SAFETY: as in `samples`.
+        unsafe { std::slice::from_raw_parts_mut(self.first.base.cast::<T>(), self.bytes() / size_of::<T>()) }
+    }
+
     /// The first and the last byte's address.
     fn extent(&self) -> (isize, isize) {
         let p = &self.first;

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use jnd::magnify::cuda::{Options, Session};
+use jnd::magnify::cuda::{ClipRunner, Options, Session};
 use jnd::magnify::{Error, Plan};
-use jnd::video::{Buffer, PixelFormat};
+use jnd::video::{Buffer, PixelFormat, Sample};
 use jnd_cuda::{Context, Device};
+use pyo3::prelude::*;
 
-use crate::arrays::{Clip, Picture};
+use crate::arrays::{Clip, Element, Picture};
 use crate::magnify::{Scratch, Stop};
 use crate::watch::{Progress, Watch};
 
@@ -33,10 +34,18 @@ pub(crate) fn context(device: Device) -> jnd_cuda::Result<Context> {
     Ok(context)
 }
 
-/// A session for whole clips (`chunk` 0) or single frames (1).
-pub(crate) fn session(plan: &Plan, device: Device, chunk: usize) -> Result<Session, Error> {
-    let options = Options { device, chunk, ..Options::default() };
+/// A session for frames one by one.
+pub(crate) fn session(plan: &Plan, device: Device) -> Result<Session, Error> {
+    let options = Options { device, chunk: 1, ..Options::default() };
     Session::with_context(plan, &context(device)?, &options)
+}
+
+/// Says in the log of Python's `logging`, under the name `jnd`, why `device="auto"` is the processor. Nobody sees it who
+/// has not asked for it.
+pub(crate) fn tell(py: Python<'_>, why: &str) -> PyResult<()> {
+    let log = py.import("logging")?.call_method1("getLogger", ("jnd",))?;
+    log.call_method1("info", ("on the processor: %s", why))?;
+    Ok(())
 }
 
 /// Takes the next finished frame.
@@ -68,11 +77,72 @@ unsafe fn take(
     }
 }
 
-/// Magnifies a clip: upload, kernels and download overlap.
-///
+/// What magnifies a whole clip on a card.
+pub(crate) enum Runner {
+    /// Arrays without gaps, chunk by chunk.
+    Whole(Box<ClipRunner>),
+    /// Arrays of any strides, picture by picture.
+    Pictures(Box<Session>),
+}
+
+impl Runner {
+    pub(crate) fn new(
+        plan: &Plan,
+        device: Device,
+        memory: Option<u64>,
+        clip: &Clip,
+        out: &Clip,
+    ) -> Result<Self, Error> {
+        let options = Options { device, memory, ..Options::default() };
+        let context = context(device)?;
+        Ok(if clip.is_dense() && out.is_dense() {
+            Self::Whole(Box::new(ClipRunner::new(plan, &context, &options)?))
+        } else {
+            Self::Pictures(Box::new(Session::with_context(plan, &context, &options)?))
+        })
+    }
+
+    /// Magnifies the clip that the runner was made for: upload, kernels and download overlap.
+    ///
+    /// # Safety
+    /// As `magnify::run`.
+    pub(crate) unsafe fn run(self, clip: &Clip, out: &Clip, progress: Option<Progress>) -> Result<(), Stop> {
+        match self {
+            Self::Whole(runner) => match clip.element() {
+                // SAFETY: the caller's promise; both arrays are without gaps and of this element.
+                Element::U8 => unsafe { whole::<u8>(*runner, clip, out, progress) },
+                // SAFETY: as above: frames are of one of these two.
+                _ => unsafe { whole::<u16>(*runner, clip, out, progress) },
+            },
+            // SAFETY: the caller's promise.
+            Self::Pictures(session) => unsafe { pictures(*session, clip, out, progress) },
+        }
+    }
+}
+
+/// # Safety
+/// As `magnify::run`; both arrays are without gaps and of samples of `T`.
+unsafe fn whole<T: Sample>(
+    mut runner: ClipRunner,
+    clip: &Clip,
+    out: &Clip,
+    progress: Option<Progress>,
+) -> Result<(), Stop> {
+    let passes = if runner.needs_two_passes() { 2 } else { 1 };
+    let total = (passes * clip.frames()) as u64;
+    let mut watch = Watch::new(progress, Some(total));
+    let mut done = 0;
+    // SAFETY: the caller's promise.
+    let (input, output) = unsafe { (clip.samples::<T>(), out.samples_mut::<T>()) };
+    runner.run_watched(input, output, |frames| {
+        done += frames as u64;
+        Ok(watch.set(done, Some(total))?)
+    })
+}
+
 /// # Safety
 /// As `magnify::run`.
-pub(crate) unsafe fn run(
+unsafe fn pictures(
     mut session: Session,
     clip: &Clip,
     out: &Clip,

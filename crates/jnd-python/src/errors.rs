@@ -71,7 +71,7 @@ fn magnify_class(e: &jnd::magnify::Error) -> Option<&'static str> {
         E::Video(e) => return video_class(e),
         E::FrameCount { .. } | E::NotReady { .. } => "StateError",
         E::WrongFrame { .. } | E::WrongLength { .. } => "ArrayError",
-        E::Memory { .. } => "MemoryLimitError",
+        E::Memory { .. } | E::Cuda(jnd_cuda::Error::Memory { .. }) => "MemoryLimitError",
         E::Cuda(_) => "DeviceError",
         E::DeviceFrames { .. } => "ArrayError",
         E::Threads(_) => "Error",
@@ -85,6 +85,7 @@ fn class_of(e: &jnd::Error) -> Option<&'static str> {
         E::Video(e) => return video_class(e),
         E::Magnify(e) | E::Clip { source: e, .. } => return magnify_class(e),
         E::Usage(_) | E::CannotReread { .. } => "SettingsError",
+        E::CardMemory { .. } => "MemoryLimitError",
         E::Changed { .. } => "VideoError",
         _ => "Error",
     })

@@ -3,15 +3,17 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use jnd::cuda::Device;
 use jnd::video::{
     Codec, CreateOptions, DecoderChoice, EncoderChoice, Input, OpenOptions, Output, PixelFormat,
 };
-use jnd::{Event, MagnifyFile, Spool};
+use jnd::{DeviceChoice, Event, MagnifyFile, Spool};
 use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::arguments;
+use crate::card;
 use crate::errors::{from_jnd, settings_error};
 use crate::job::{self, Shared};
 use crate::plan::PyPlan;
@@ -208,6 +210,12 @@ pub(crate) fn magnify_file(
     };
     job.drop_last = drop_last;
     job.device = device;
+    // A card that this process has opened already; where it cannot be opened the job says why.
+    job.context = match device {
+        DeviceChoice::Cpu => None,
+        DeviceChoice::Auto => py.detach(|| card::context(Device(0)).ok()),
+        DeviceChoice::Cuda(n) => py.detach(|| card::context(Device(n)).ok()),
+    };
     job.threads = arguments::threads(threads)?;
     job.memory = memory.unwrap_or(job.memory);
     if spool.is_some() {

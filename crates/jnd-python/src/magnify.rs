@@ -166,7 +166,8 @@ unsafe fn run(
 ///     ``"float32"`` gives the exact result, neither clamped nor rounded, where 1.0 is the largest sample.
 /// device : {"auto", "cpu", "cuda", "cuda:N"}
 ///     Where to compute. The result is the same. ``"auto"`` takes a card for clips of 64 MiB and more if one can be
-///     used, else the processor; a named device is used or is an error that says why not.
+///     used, else the processor (the logger ``jnd`` says why at level ``INFO``); a named device is used or is an error
+///     that says why not. float32 results are the processor's.
 /// threads : int, optional
 ///     Threads that compute; all processors by default. The result does not depend on it.
 /// channels : {"rgb", "bgr"}
@@ -174,7 +175,8 @@ unsafe fn run(
 /// depth : int, optional
 ///     Bits of a sample of a uint16 clip, 9 to 16 (16 by default).
 /// memory : int, optional
-///     Most bytes to allocate for the ideal filter, which then works on strips of the picture, in more passes.
+///     Most bytes to allocate for the ideal filter, which then works on strips of the picture, in more passes. On a
+///     card: most bytes of its memory, for any filter; too little is an error.
 /// progress : bool or callable, optional
 ///     ``True`` for a bar (needs tqdm), or a function that is called with the frames done and the frames in all, each
 ///     pass counted.
@@ -235,21 +237,29 @@ pub(crate) fn magnify<'py>(
             "out and frames overlap in memory; pass an array of its own (Magnifier.push works in place)";
         return Err(array_error(py, text.into()));
     }
-    let floats = target.element() == Element::F32;
+    let worth = clip.bytes() >= card::WORTH;
     let device = match device {
-        DeviceChoice::Cuda(_) if floats => return Err(no_floats(py)),
-        DeviceChoice::Auto if floats || clip.bytes() < card::WORTH => DeviceChoice::Cpu,
+        DeviceChoice::Cuda(_) if target.element() == Element::F32 => return Err(no_floats(py)),
+        DeviceChoice::Auto if !worth => DeviceChoice::Cpu,
+        DeviceChoice::Auto if target.element() == Element::F32 => {
+            card::tell(py, NO_FLOATS)?;
+            DeviceChoice::Cpu
+        }
         asked => asked,
     };
-    // A card that cannot be used is no error where any device would do: the processor gives the same.
-    let placed = py.detach(|| device.place(|card| card::session(&plan, card, 0)));
+    let placed = py.detach(|| device.place(|card| card::Runner::new(&plan, card, memory, &clip, &target)));
     let placed = placed.map_err(|e| from_magnify(py, e))?;
     let progress = Progress::new(py, progress)?;
-    if let Placed::Card(session) = placed {
-        // SAFETY: as below.
-        py.detach(|| unsafe { card::run(session, &clip, &target, progress) })
-            .map_err(|stop| stop.into_err(py))?;
-        return Ok(result.into_any());
+    match placed {
+        Placed::Card(runner) => {
+            // SAFETY: as below.
+            py.detach(|| unsafe { runner.run(&clip, &target, progress) })
+                .map_err(|stop| stop.into_err(py))?;
+            return Ok(result.into_any());
+        }
+        // No error where any device would do: the processor gives the same.
+        Placed::Processor(Some(why)) => card::tell(py, &why.to_string())?,
+        Placed::Processor(None) => {}
     }
     // SAFETY: `array` and `result` are held until the call returns; the output was checked to be writable and apart
     // from the frames; that other threads keep off is documented as the caller's part.
@@ -258,9 +268,11 @@ pub(crate) fn magnify<'py>(
     Ok(result.into_any())
 }
 
+/// Why a card is not used for results in floats.
+const NO_FLOATS: &str = "float32 results are computed on the processor alone";
+
 pub(crate) fn no_floats(py: Python<'_>) -> PyErr {
-    let text = "float32 results are computed on the processor; use device=\"cpu\" or \"auto\"";
-    device_error(py, text.into())
+    device_error(py, format!("{NO_FLOATS}; use device=\"cpu\" or \"auto\""))
 }
 
 /// Frames on a card, checked and ready.

@@ -128,9 +128,7 @@ impl PyMagnifier {
         let plan = Plan::new(&self.settings, &source).map_err(|e| from_magnify(py, e))?;
         let runner = py
             .detach(|| match self.device {
-                DeviceChoice::Cuda(n) => {
-                    card::session(&plan, Device(n), 1).map(|s| Runner::Card(Box::new(s)))
-                }
+                DeviceChoice::Cuda(n) => card::session(&plan, Device(n)).map(|s| Runner::Card(Box::new(s))),
                 _ => Magnifier::new(plan, &self.options).map(|m| Runner::Cpu(Box::new(m))),
             })
             .map_err(|e| from_magnify(py, e))?;

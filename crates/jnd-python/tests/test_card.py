@@ -80,6 +80,21 @@ def test_auto_is_the_processor_where_there_is_no_card():
     assert np.array_equal(jnd.magnify(clip, fps=30), jnd.magnify(clip, fps=30, device="cpu"))
 
 
+def test_auto_says_why_it_is_the_processor(caplog):
+    clip = np.broadcast_to(moving_clip(2, 96, 128)[:, None], (2, 1000, 96, 128, 3)).reshape(2000, 96, 128, 3)
+    out = np.zeros(clip.shape, np.float32)
+    with caplog.at_level("INFO", "jnd"):
+        jnd.magnify(clip, fps=30, out=out)
+    assert [r.getMessage() for r in caplog.records] == [
+        "on the processor: float32 results are computed on the processor alone"
+    ]
+    caplog.clear()
+    if WHY_NOT:
+        with caplog.at_level("INFO", "jnd"):
+            jnd.magnify(clip, fps=30)
+        assert len(caplog.records) == 1 and WHY_NOT in caplog.records[0].getMessage()
+
+
 @pytest.mark.parametrize("device", ["gpu", "cuda:", "cuda:-1", "cuda:x", "", "CPU"])
 def test_devices_that_do_not_exist(clip, device):
     for call in [
@@ -149,6 +164,49 @@ def test_the_same_bytes_from_host_memory(settings, channels, dtype):
         for frame in work:
             m.push(frame, frame)
         assert np.array_equal(work, want)
+
+
+@needs_card
+@pytest.mark.parametrize("settings", CASES, ids=str)
+def test_progress_and_memory_limits_on_a_card(settings):
+    clip = moving_clip(24, 37, 45)
+    want = jnd.magnify(clip, fps=30, device="cpu", **settings)
+    passes = 2 if jnd.Settings(**settings).filter == "ideal" else 1
+    seen = []
+    for frames in [clip, clip[:, ::-1]]:
+        jnd.magnify(frames, fps=30, device="cuda", progress=lambda done, total: seen.append((done, total)), **settings)
+        assert seen[-1] == (24 * passes, 24 * passes)
+        seen.clear()
+    assert np.array_equal(jnd.magnify(clip, fps=30, device="cuda", memory=1_000_000, **settings), want)
+    with pytest.raises(jnd.MemoryLimitError, match="device memory"):
+        jnd.magnify(clip, fps=30, device="cuda", memory=1000, **settings)
+
+    class Enough(Exception):
+        pass
+
+    def stop(done, total):
+        raise Enough
+
+    for frames in [clip, clip[:, ::-1]]:
+        with pytest.raises(Enough):
+            jnd.magnify(frames, fps=30, device="cuda", progress=stop, **settings)
+
+
+@needs_card
+@pytest.mark.parametrize("settings", CASES, ids=str)
+def test_files_on_a_card(tmp_path, settings):
+    header = b"YUV4MPEG2 W45 H37 F30:1 Ip A1:1 C444\n"
+    frames = moving_clip(24, 37, 45).transpose(0, 3, 1, 2)
+    (tmp_path / "in.y4m").write_bytes(header + b"".join(b"FRAME\n" + f.tobytes() for f in frames))
+    reports = [
+        jnd.magnify_file(tmp_path / "in.y4m", tmp_path / f"{device}.y4m", device=device, **settings)
+        for device in ["cpu", "cuda"]
+    ]
+    assert "cuda:0" in reports[1].device
+    assert (tmp_path / "cpu.y4m").read_bytes() == (tmp_path / "cuda.y4m").read_bytes()
+    with pytest.raises(jnd.MemoryLimitError, match=r"in\.y4m.*cuda:0"):
+        jnd.magnify_file(tmp_path / "in.y4m", tmp_path / "x.y4m", device="cuda", memory=1000, **settings)
+    assert not (tmp_path / "x.y4m").exists()
 
 
 @needs_card
