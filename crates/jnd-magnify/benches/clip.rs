@@ -1,5 +1,5 @@
 //! Times whole clips and their stages: `cargo bench -p jnd-magnify -- [FILTER]`, or `-- raw FILE WIDTH HEIGHT PIXFMT`
-//! for a clip in a raw file (`bgr24` or `yuv420p`). See `docs/performance-log.md` for what the figures should be.
+//! for a clip in a raw file (`bgr24` or `yuv420p`); `threads=1` measures one thread alone. See `docs/performance-log.md` for what the figures should be.
 
 use jnd_magnify::{Filter, Options, Pipeline, Plan, Settings, Source, bench};
 use jnd_video::{ChromaRounding, Layout, PixelFormat, Rate, Sample};
@@ -57,16 +57,18 @@ fn case<T: Sample>(
     frames: usize,
     clip: Option<&[T]>,
 ) {
+    let (threads, only): (Vec<&String>, Vec<&String>) = only.iter().partition(|o| o.starts_with("threads="));
     if !only.iter().all(|o| name.contains(o.as_str())) {
         return;
     }
+    let threads = threads.first().map_or(vec![1, 2], |t| vec![t["threads=".len()..].parse().unwrap()]);
     let rate = Rate::new(30, 1).unwrap();
     let source = Source { format: f, width: size.0, height: size.1, rate, frames: Some(frames as u64) };
     let plan = Plan::new(settings, &source).unwrap();
     let made = if clip.is_none() { made(f, size.0, size.1, frames) } else { Vec::new() };
     let clip = clip.unwrap_or(&made);
     let mut out = vec![T::default(); clip.len()];
-    for threads in [1, 2] {
+    for threads in threads {
         print(name, &plan, clip, &mut out, threads);
     }
 }

@@ -1,7 +1,7 @@
 //! Measuring the magnifier, beside the machine's own speed of copying, reading and writing memory.
 
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use jnd_video::{ChromaRounding, FrameMut, FrameRef, Sample};
 
@@ -10,12 +10,17 @@ use crate::plan::{Plan, Temporal};
 use crate::pool::Pool;
 use crate::{Error, Magnifier, Options, Result, Step};
 
-/// Time spent in each part of the work.
+/// Seconds that a thread has spent on each part of the work, on average. Parts overlap where there are several threads.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Times {
-    pub(crate) shrink: Duration,
-    pub(crate) coarse: Duration,
-    pub(crate) render: Duration,
+    /// Making the finer levels.
+    pub(crate) shrink: f64,
+    /// The coarse levels, down and up.
+    pub(crate) coarse: f64,
+    /// From the coarse changes to the output.
+    pub(crate) render: f64,
+    /// Waiting for another thread's coarse levels.
+    pub(crate) wait: f64,
 }
 
 /// One line of a measurement.
@@ -62,7 +67,8 @@ pub struct Report {
     pub spread: (f64, f64),
     /// Time of one frame in the steady state: median and 99th percentile.
     pub frame_seconds: (f64, f64),
-    /// The whole first, then each stage. What is left over is setting up.
+    /// The whole first, then each stage as the threads have spent on it on average (stages overlap), and their waiting
+    /// for each other in the middle of a frame. What is left over is setting up and the frames' ends.
     pub rows: Vec<Row>,
     /// Measured on arrays of the same size just before.
     pub ceiling: Ceiling,
@@ -97,7 +103,7 @@ fn measure_ceiling(a: &mut [u64], b: &mut [u64], threads: usize, repeats: usize)
             let parts: Vec<_> = a.chunks(share).zip(b.chunks_mut(share)).collect();
             let queue = Mutex::new(parts);
             let start = Instant::now();
-            pool.run(&|| {
+            pool.run(&|_| {
                 loop {
                     let part = queue.lock().unwrap_or_else(std::sync::PoisonError::into_inner).pop();
                     let Some((a, b)) = part else { return };
@@ -170,18 +176,15 @@ pub fn clip<T: Sample>(
     let view = |v| FrameRef::from_samples(s.format, s.width, s.height, v);
     let mut whole = Vec::new();
     let mut each = Vec::with_capacity(frames * repeats);
-    let (mut shrink, mut coarse, mut render, mut observe) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut parts: [Vec<f64>; 4] = Default::default();
     for _ in 0..repeats.max(1) {
         let start = Instant::now();
         let mut m = Magnifier::new(plan.clone(), options)?;
-        let mut observed = 0.0;
         if m.needs_two_passes() {
             for f in input.chunks_exact(frame) {
                 m.observe(&view(f)?)?;
             }
             m.begin_render()?;
-            let t = m.times();
-            observed = (t.shrink + t.coarse).as_secs_f64();
         }
         for (f, o) in input.chunks_exact(frame).zip(out.chunks_exact_mut(frame)) {
             let before = Instant::now();
@@ -191,28 +194,21 @@ pub fn clip<T: Sample>(
         let t = m.times();
         drop(m);
         whole.push(start.elapsed().as_secs_f64());
-        observe.push(observed);
-        if observed > 0.0 {
-            coarse.push(t.coarse.as_secs_f64() + t.shrink.as_secs_f64() - observed);
-            shrink.push(0.0);
-        } else {
-            coarse.push(t.coarse.as_secs_f64());
-            shrink.push(t.shrink.as_secs_f64());
+        for (part, t) in parts.iter_mut().zip([t.shrink, t.coarse, t.render, t.wait]) {
+            part.push(t);
         }
-        render.push(t.render.as_secs_f64());
     }
     let n = frames as u64;
-    let bytes = stage_bytes(plan);
+    let [fine, coarse, last] = stage_bytes(plan);
     let clip_bytes = (input.len() * T::BYTES) as u64;
     let seconds = median(&mut whole);
+    // The first pass of the ideal filter projects as well.
+    let first = if plan.settings().filter.is_causal() { "shrink" } else { "observe" };
     let mut rows = vec![Row { stage: "whole", bytes: 2 * clip_bytes, seconds }];
-    if plan.settings().filter.is_causal() {
-        rows.push(Row { stage: "shrink", bytes: n * bytes[0], seconds: median(&mut shrink) });
-    } else {
-        rows.push(Row { stage: "observe", bytes: n * bytes[0], seconds: median(&mut observe) });
+    let stages = [(first, fine), ("coarse", coarse), ("render", last), ("wait", 0)];
+    for ((stage, bytes), part) in stages.into_iter().zip(&mut parts) {
+        rows.push(Row { stage, bytes: n * bytes, seconds: median(part) });
     }
-    rows.push(Row { stage: "coarse", bytes: n * bytes[1], seconds: median(&mut coarse) });
-    rows.push(Row { stage: "render", bytes: n * bytes[2], seconds: median(&mut render) });
     Ok(Report {
         frames,
         threads,

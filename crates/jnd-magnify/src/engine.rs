@@ -1,43 +1,98 @@
-//! The order of a frame's work: every band shrinks; the coarse levels are filtered and enlarged once; every band
-//! renders. Two waits for the other threads a frame, and nothing is allocated.
+//! The order of a frame's work. Every band of every chain shrinks; whoever ends a chain's last band computes its coarse
+//! levels; every band renders. Threads take these jobs in order, so that one chain's coarse levels are made beside the
+//! next one's bands, and wait only for a chain's coarse levels and for the frame's end. Nothing is allocated.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Instant;
 
-use jnd_video::fpu::Ieee;
 use jnd_video::{FrameRef, Plane, simd};
 
 use crate::band::{ChainBand, Clip, Coarse, Target};
 use crate::bench::Times;
-use crate::layout::{self, ChainLayout};
+use crate::layout;
 use crate::pixel::Pixel;
-use crate::plan::{Plan, Temporal};
-use crate::pool::Pool;
+use crate::plan::{Chain, Plan, Temporal};
+use crate::pool::{Bell, Pool};
 use crate::preset::Init;
-use crate::state::{LevelState, Moment, Tables, bytes};
+use crate::state::{Moment, Tables, bytes};
 use crate::temporal::Ideal;
 use crate::{Error, Result};
+
+/// Pictures whose frames have fewer samples than this are magnified on the calling thread alone: waking another one
+/// and waiting for it costs as much as it would save.
+const SMALL: usize = 16_384;
+
+/// Threads that a plan's frames are worth, of `threads` that may be used.
+pub(crate) fn useful_threads(plan: &Plan, threads: usize) -> usize {
+    let s = plan.source();
+    let samples = s.format.frame_samples(s.width, s.height, jnd_video::ChromaRounding::Ceil);
+    if samples < SMALL { 1 } else { threads }
+}
+
+/// What the engine keeps of a chain between frames.
+struct ChainState<S: Pixel, P> {
+    bands: Vec<Mutex<ChainBand<S, P>>>,
+    /// Output rows of each band.
+    rows: Vec<usize>,
+    coarse: RwLock<Coarse<S, P>>,
+    /// Bands that have not shrunk the current frame yet.
+    left: AtomicUsize,
+    /// The coarse levels of the current frame are there.
+    ready: AtomicBool,
+}
+
+impl<S: Pixel, P> ChainState<S, P> {
+    fn band(&self, b: usize) -> MutexGuard<'_, ChainBand<S, P>> {
+        self.bands[b].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn coarse(&self) -> RwLockReadGuard<'_, Coarse<S, P>> {
+        self.coarse.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn coarse_mut(&self) -> RwLockWriteGuard<'_, Coarse<S, P>> {
+        self.coarse.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// Everything a magnifier keeps between frames.
 pub(crate) struct Engine<S: Pixel, P> {
     plan: Plan,
     simd: simd::Level,
     pool: Pool,
-    bands: Vec<Mutex<Vec<ChainBand<S, P>>>>,
-    coarse: Vec<Coarse<S, P>>,
+    threads: usize,
+    chains: Vec<ChainState<S, P>>,
+    /// Rung when a chain's coarse levels are there.
+    bell: Bell,
     tables: Tables<P>,
     /// Index of the next frame.
     index: u64,
     /// Rows above the first band of each plane.
     above: [usize; 3],
-    times: Times,
+    spent: Spent,
+}
+
+/// Nanoseconds that the threads have spent on each kind of job, all together.
+#[derive(Default)]
+struct Spent {
+    shrink: AtomicU64,
+    coarse: AtomicU64,
+    render: AtomicU64,
+    wait: AtomicU64,
+}
+
+/// Adds the time since `*from` to a counter, and moves `*from` to now.
+fn note(counter: &AtomicU64, from: &mut Instant) {
+    let now = Instant::now();
+    counter.fetch_add((now - *from).as_nanos() as u64, Ordering::Relaxed);
+    *from = now;
 }
 
 /// Bytes an engine needs for a strip.
 pub(crate) fn need<S: Pixel>(plan: &Plan, strip: &Range<usize>, bands: usize) -> u64 {
-    let layouts = layout::divide(plan, strip, bands);
+    let layouts = layout::divide(plan, strip, useful_threads(plan, bands));
     plan.chains()
         .iter()
         .zip(&layouts)
@@ -75,18 +130,65 @@ pub(crate) enum Out<'a, 'b> {
     Float(&'a mut [jnd_video::PlaneMut<'b, f32>; 3]),
 }
 
+/// What one frame goes through.
+struct Frame<'f, 'p, S> {
+    planes: &'f [Plane<'p, S>; 3],
+    /// Whether levels are made from it; the ideal filter's second pass needs none.
+    shrink: bool,
+    /// Pass one of the ideal filter, and whether the frame is its last.
+    observed: Option<bool>,
+}
+
+/// Jobs that are still to be done for a frame: first every chain's shrinking, band by band, then their rendering.
+struct Queue<'t, S> {
+    rendering: bool,
+    chain: usize,
+    /// Bands left of that chain.
+    bands: Range<usize>,
+    /// Rows still to be given out; `None` when nothing is rendered.
+    target: Option<Target<'t, S>>,
+}
+
+impl<S> Queue<'_, S> {
+    /// The next band. Every second thread begins at the far end: with two threads each always gets the same bands, which
+    /// its cache still holds.
+    fn take(&mut self, thread: usize) -> Option<usize> {
+        if thread.is_multiple_of(2) { self.bands.next() } else { self.bands.next_back() }
+    }
+}
+
+/// A job taken from the queue.
+enum Job<'t, S> {
+    Prepare { chain: usize, band: usize },
+    Render { chain: usize, band: usize, target: Target<'t, S> },
+}
+
+/// Lets waiting threads go when a thread panics in the middle of a frame.
+struct Abandon<'a>(&'a AtomicBool, &'a Bell);
+
+impl Drop for Abandon<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.store(true, Ordering::Release);
+            self.1.ring();
+        }
+    }
+}
+
 impl<S: Pixel, P: Ideal> Engine<S, P> {
     pub(crate) fn new(plan: &Plan, simd: simd::Level, threads: usize, strip: &Range<usize>) -> Result<Self> {
+        let threads = useful_threads(plan, threads);
         let mut engine = Self {
             plan: plan.clone(),
             simd,
             pool: Pool::new(threads).map_err(Error::Threads)?,
-            bands: (0..threads).map(|_| Mutex::new(Vec::new())).collect(),
-            coarse: Vec::new(),
+            threads,
+            chains: Vec::new(),
+            bell: Bell::default(),
             tables: Tables::new(plan),
             index: 0,
             above: [0; 3],
-            times: Times::default(),
+            spent: Spent::default(),
         };
         engine.build(strip);
         Ok(engine)
@@ -94,22 +196,20 @@ impl<S: Pixel, P: Ideal> Engine<S, P> {
 
     fn build(&mut self, strip: &Range<usize>) {
         // Free the old strip's memory first.
-        for b in &self.bands {
-            b.lock().unwrap_or_else(PoisonError::into_inner).clear();
-        }
-        self.coarse.clear();
-        let layouts = layout::divide(&self.plan, strip, self.bands.len());
-        for (chain, l) in self.plan.chains().iter().zip(&layouts) {
-            self.coarse.push(coarse(&self.plan, chain, l));
-            for (band, layout) in self.bands.iter().zip(&l.bands) {
-                let mut band = band.lock().unwrap_or_else(PoisonError::into_inner);
-                band.push(ChainBand::new(&self.plan, chain, layout));
-            }
-        }
-        self.above = [0; 3];
-        for (chain, l) in self.plan.chains().iter().zip(&layouts) {
+        self.chains.clear();
+        let Self { plan, chains, above, threads, .. } = self;
+        *above = [0; 3];
+        for (chain, l) in plan.chains().iter().zip(&layout::divide(plan, strip, *threads)) {
+            let bands = l.bands.iter().map(|b| Mutex::new(ChainBand::new(plan, chain, b)));
+            chains.push(ChainState {
+                bands: bands.collect(),
+                rows: l.bands.iter().map(|b| b.out.len()).collect(),
+                coarse: RwLock::new(Coarse::new(plan, chain, l)),
+                left: AtomicUsize::new(0),
+                ready: AtomicBool::new(false),
+            });
             for &p in &chain.planes {
-                self.above[p] = l.bands.first().map_or(0, |b| b.out.start);
+                above[p] = l.bands.first().map_or(0, |b| b.out.start);
             }
         }
         self.index = 0;
@@ -122,84 +222,132 @@ impl<S: Pixel, P: Ideal> Engine<S, P> {
         })
     }
 
-    /// Every band makes its levels; then the coarse ones are made.
-    fn shrink(&mut self, frame: &[Plane<'_, S>; 3], observed: Option<bool>) {
-        let Self { plan, simd, pool, bands, coarse, tables, index, times, .. } = self;
-        let start = Instant::now();
-        let clip = Clip::new(plan);
-        let m = Moment { simd: *simd, index: *index, black: plan.settings().init == Init::Zero, tables };
-        let next = AtomicUsize::new(0);
-        pool.run(&|| {
-            while let Some(band) = bands.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let mut band = band.lock().unwrap_or_else(PoisonError::into_inner);
-                for (chain, band) in plan.chains().iter().zip(band.iter_mut()) {
-                    if chain.is_copy() {
-                        continue;
-                    }
-                    band.shrink(&clip, chain, m.simd, frame);
-                    if let Some(last) = observed {
-                        band.observe(&m, last);
-                    }
-                }
-            }
+    /// Does a frame's jobs on all threads, and goes on to the next frame.
+    fn run(&mut self, frame: &Frame<'_, '_, S>, target: Option<Target<'_, S>>) {
+        let renders = target.is_some();
+        for (chain, c) in self.plan.chains().iter().zip(&mut self.chains) {
+            *c.left.get_mut() = if frame.shrink { self.threads } else { 1 };
+            *c.ready.get_mut() = chain.is_copy();
+        }
+        let target = target.map(|t| t.below(self.above));
+        let bands = if frame.shrink { 0..self.threads } else { 0..1 };
+        let queue = Mutex::new(Queue { rendering: false, chain: 0, bands, target });
+        let abandoned = AtomicBool::new(false);
+        let this = &*self;
+        this.pool.run(&|thread| {
+            let _abandon = Abandon(&abandoned, &this.bell);
+            this.take_jobs(thread, frame, &queue, &abandoned);
         });
-        let shrunk = Instant::now();
-        times.shrink += shrunk - start;
-        for (i, coarse) in coarse.iter_mut().enumerate() {
-            for band in bands.iter() {
-                if let Some(band) = band.lock().unwrap_or_else(PoisonError::into_inner).get(i) {
-                    coarse.take(band);
-                }
-            }
-            coarse.shrink(m.simd);
-            if let Some(last) = observed {
-                coarse.levels.iter_mut().for_each(|l| l.observe(&m, last));
+        if renders {
+            for c in &mut self.chains {
+                c.coarse.get_mut().unwrap_or_else(PoisonError::into_inner).advance();
             }
         }
-        times.coarse += shrunk.elapsed();
+        self.index += 1;
     }
 
-    /// Every band writes its rows.
-    fn render(&mut self, frame: &[Plane<'_, S>; 3], target: Target<'_, S>) {
-        let Self { plan, simd, pool, bands, coarse, tables, index, above, times } = self;
-        let start = Instant::now();
-        let clip = Clip::new(plan);
-        let m = Moment { simd: *simd, index: *index, black: plan.settings().init == Init::Zero, tables };
-        for (chain, coarse) in plan.chains().iter().zip(coarse.iter_mut()) {
-            coarse.change(chain, &m);
+    /// The next job for a thread.
+    fn next<'t>(&self, thread: usize, shrink: bool, queue: &Mutex<Queue<'t, S>>) -> Option<Job<'t, S>> {
+        let mut q = queue.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(band) = q.take(thread) {
+                let chain = q.chain;
+                if !q.rendering {
+                    return Some(Job::Prepare { chain, band });
+                }
+                let rows = &self.chains[chain].rows;
+                // Off the front, or off the back, behind what is left.
+                let before = if thread.is_multiple_of(2) { 0 } else { rows[q.bands.clone()].iter().sum() };
+                let target = q.target.as_mut()?;
+                let mine = target.cut(&self.plan.chains()[chain].planes, before, rows[band]);
+                return Some(Job::Render { chain, band, target: mine });
+            }
+            q.chain += 1;
+            if q.chain == self.chains.len() {
+                if q.rendering || q.target.is_none() {
+                    q.chain -= 1;
+                    return None;
+                }
+                (q.rendering, q.chain) = (true, 0);
+            }
+            q.bands = if q.rendering || shrink { 0..self.threads } else { 0..1 };
         }
-        let changed = Instant::now();
-        times.coarse += changed - start;
-        let coarse = &*coarse;
-        let (_, target) = target.split(*above);
-        // Bands take their rows off the front, in order.
-        let queue = Mutex::new((0, Some(target)));
-        pool.run(&|| {
-            loop {
-                let (mut band, mut target) = {
-                    let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
-                    let Some(band) = bands.get(queue.0) else { return };
-                    let band = band.lock().unwrap_or_else(PoisonError::into_inner);
-                    let mut rows = [0; 3];
-                    for (chain, b) in plan.chains().iter().zip(band.iter()) {
-                        for &p in &chain.planes {
-                            rows[p] = b.layout.out.len();
-                        }
+    }
+
+    /// One thread's part of a frame.
+    fn take_jobs(
+        &self,
+        thread: usize,
+        frame: &Frame<'_, '_, S>,
+        queue: &Mutex<Queue<'_, S>>,
+        abandoned: &AtomicBool,
+    ) {
+        let chains = self.plan.chains();
+        let clip = Clip::new(&self.plan);
+        let black = self.plan.settings().init == Init::Zero;
+        let m = Moment { simd: self.simd, index: self.index, black, tables: &self.tables };
+        let mut clock = Instant::now();
+        while let Some(job) = self.next(thread, frame.shrink, queue) {
+            match job {
+                Job::Prepare { chain, band } => {
+                    let (chain, state) = (&chains[chain], &self.chains[chain]);
+                    if !chain.is_copy() {
+                        self.prepare(frame, chain, state, band, &m, &clip, &mut clock);
                     }
-                    let Some(rest) = queue.1.take() else { return };
-                    let (mine, rest) = rest.split(rows);
-                    *queue = (queue.0 + 1, Some(rest));
-                    (band, mine)
-                };
-                for ((chain, band), coarse) in plan.chains().iter().zip(band.iter_mut()).zip(coarse) {
-                    band.render(&clip, chain, &m, frame, coarse, &mut target);
+                }
+                Job::Render { chain, band, mut target } => {
+                    let (chain, state) = (&chains[chain], &self.chains[chain]);
+                    let over = || state.ready.load(Ordering::Acquire) || abandoned.load(Ordering::Acquire);
+                    if !over() {
+                        note(&self.spent.render, &mut clock);
+                        self.bell.wait(over);
+                        note(&self.spent.wait, &mut clock);
+                    }
+                    if abandoned.load(Ordering::Acquire) {
+                        return;
+                    }
+                    let coarse = state.coarse();
+                    state.band(band).render(&clip, chain, &m, frame.planes, &coarse, &mut target);
+                    note(&self.spent.render, &mut clock);
                 }
             }
-        });
-        times.render += changed.elapsed();
-        for c in &mut self.coarse {
-            c.levels.iter_mut().for_each(LevelState::advance);
         }
+    }
+
+    /// Shrinks a band, and computes the coarse levels where it is the chain's last.
+    fn prepare(
+        &self,
+        frame: &Frame<'_, '_, S>,
+        chain: &Chain,
+        state: &ChainState<S, P>,
+        b: usize,
+        m: &Moment<'_, P>,
+        clip: &Clip,
+        clock: &mut Instant,
+    ) {
+        if frame.shrink {
+            let mut band = state.band(b);
+            band.shrink(clip, chain, m.simd, frame.planes);
+            if let Some(last) = frame.observed {
+                band.observe(m, last);
+            }
+            note(&self.spent.shrink, clock);
+            state.coarse_mut().take(&band);
+        }
+        if state.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+            let mut coarse = state.coarse_mut();
+            if frame.shrink {
+                coarse.shrink(m.simd);
+            }
+            match frame.observed {
+                Some(last) => coarse.observe(m, last),
+                None => coarse.change(chain, m),
+            }
+            drop(coarse);
+            state.ready.store(true, Ordering::Release);
+            self.bell.ring();
+        }
+        note(&self.spent.coarse, clock);
     }
 
     fn fill_tables(&mut self) {
@@ -210,23 +358,15 @@ impl<S: Pixel, P: Ideal> Engine<S, P> {
     }
 }
 
-fn coarse<S: Pixel, P: Ideal>(plan: &Plan, chain: &crate::plan::Chain, l: &ChainLayout) -> Coarse<S, P> {
-    let levels = chain.levels[l.coarse..].iter().zip(&l.spans).map(|(l, s)| LevelState::new(plan, l, s));
-    Coarse::new(l.coarse, levels.collect())
-}
-
 impl<S: Pixel, P: Ideal> Work for Engine<S, P> {
     fn observe(&mut self, frame: &FrameRef<'_>, last: bool) -> Result<()> {
-        let _ieee = Ieee::enter();
-        let frame = self.frame(frame)?;
+        let planes = self.frame(frame)?;
         self.fill_tables();
-        self.shrink(&frame, Some(last));
-        self.index += 1;
+        self.run(&Frame { planes: &planes, shrink: true, observed: Some(last) }, None);
         Ok(())
     }
 
     fn push(&mut self, frame: &FrameRef<'_>, out: Out<'_, '_>) -> Result<()> {
-        let _ieee = Ieee::enter();
         let planes = self.frame(frame)?;
         let target = match out {
             Out::Integer(f) => S::planes_mut(f.planes_mut()).map(Target::Integer),
@@ -238,29 +378,29 @@ impl<S: Pixel, P: Ideal> Work for Engine<S, P> {
                 want: self.plan.source().format.to_string(),
             });
         };
-        match self.plan.temporal() {
-            Temporal::Causal { .. } => self.shrink(&planes, None),
-            Temporal::Projection { .. } => self.fill_tables(),
+        let causal = matches!(self.plan.temporal(), Temporal::Causal { .. });
+        if !causal {
+            self.fill_tables();
         }
-        self.render(&planes, target);
-        self.index += 1;
+        self.run(&Frame { planes: &planes, shrink: causal, observed: None }, Some(target));
         Ok(())
     }
 
     fn rewind(&mut self, forget: bool) {
         self.index = 0;
         if forget {
-            for b in &self.bands {
-                b.lock().unwrap_or_else(PoisonError::into_inner).iter_mut().for_each(ChainBand::clear);
-            }
-            for c in &mut self.coarse {
-                c.levels.iter_mut().for_each(LevelState::clear);
+            for c in &mut self.chains {
+                let bands = c.bands.iter_mut().map(|b| b.get_mut().unwrap_or_else(PoisonError::into_inner));
+                bands.for_each(ChainBand::clear);
+                c.coarse.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
             }
         }
     }
 
     fn times(&self) -> Times {
-        self.times
+        let of = |v: &AtomicU64| v.load(Ordering::Relaxed) as f64 * 1e-9 / self.threads as f64;
+        let s = &self.spent;
+        Times { shrink: of(&s.shrink), coarse: of(&s.coarse), render: of(&s.render), wait: of(&s.wait) }
     }
 
     fn restrict(&mut self, strip: &Range<usize>) {

@@ -8,6 +8,9 @@ use crate::plan::{Chain, Enlarge, Plan, Stored};
 
 /// Coarse levels begin at this pyramid level: from here on a level has at most a 64th of the picture's samples.
 const COARSE: usize = 3;
+/// Coarse levels that each band enlarges for itself, where they are not filtered: enlarging needs but a row more at
+/// each edge, and of the coarse levels these have the most samples.
+const ENLARGED: usize = 2;
 /// Bands begin at multiples of this many rows, so that the rows of halved planes begin at whole ones.
 const UNIT: usize = 8;
 /// Rows kept of a level that only the next one reads: five, and some to spare.
@@ -33,9 +36,11 @@ pub(crate) struct Span {
 pub(crate) struct BandLayout {
     /// Rows of the frame's planes that it writes.
     pub(crate) out: Range<usize>,
+    /// First level of the coarse stage: the band makes the samples of those before.
+    pub(crate) coarse: usize,
     /// Rows of the first coarse level that it computes.
     pub(crate) handoff: Range<usize>,
-    /// Its rows of the finer levels.
+    /// Its rows of the finer levels, and of the coarse ones that it enlarges.
     pub(crate) spans: Vec<Span>,
 }
 
@@ -44,6 +49,8 @@ pub(crate) struct BandLayout {
 pub(crate) struct ChainLayout {
     /// First level of the coarse stage; the number of levels where there is none.
     pub(crate) coarse: usize,
+    /// First level whose changes the coarse stage computes: bands enlarge those before.
+    pub(crate) enlarged: usize,
     /// The bands.
     pub(crate) bands: Vec<BandLayout>,
     /// Rows of the coarse levels: all of them.
@@ -88,6 +95,11 @@ fn divide_chain(plan: &Plan, chain: &Chain, strip: &Range<usize>, bands: usize) 
     let levels = &chain.levels;
     // The level whose changes are enlarged is coarse, too: it is shared by all bands.
     let coarse = if chain.last() == 0 { levels.len() } else { chain.last().min(COARSE - shift as usize) };
+    let mut enlarged = coarse;
+    if chain.enlarge == Enlarge::Pyramid {
+        let plain = levels[coarse..].iter().take_while(|l| !l.filtered());
+        enlarged += plain.take(ENLARGED).count();
+    }
     let bands = (0..bands)
         .map(|i| {
             let luma = part(strip, i, bands);
@@ -95,26 +107,34 @@ fn divide_chain(plan: &Plan, chain: &Chain, strip: &Range<usize>, bands: usize) 
             let handoff = levels
                 .get(coarse)
                 .map_or(0..0, |l| rows(part(&(0..height), i, bands), shift + coarse as u32, l.height));
-            let spans = band_spans(chain, coarse, &out, &handoff);
-            BandLayout { out, handoff, spans }
+            let spans = band_spans(chain, coarse, enlarged, &out, &handoff);
+            BandLayout { out, coarse, handoff, spans }
         })
         .collect();
     let spans = levels[coarse..]
         .iter()
-        .map(|l| {
+        .enumerate()
+        .map(|(i, l)| {
             // Bilinear enlargement needs the changes of the last level only.
-            let changes = if chain.enlarge == Enlarge::Pyramid || l.filtered() { l.height } else { 0 };
+            let wanted = l.filtered() || chain.enlarge == Enlarge::Pyramid && coarse + i >= enlarged;
+            let changes = if wanted { l.height } else { 0 };
             Span { rows: 0..l.height, kept: l.height, changes: 0..changes, changes_kept: changes }
         })
         .collect();
-    ChainLayout { coarse, bands, spans }
+    ChainLayout { coarse, enlarged, bands, spans }
 }
 
-fn band_spans(chain: &Chain, coarse: usize, out: &Range<usize>, handoff: &Range<usize>) -> Vec<Span> {
+fn band_spans(
+    chain: &Chain,
+    coarse: usize,
+    enlarged: usize,
+    out: &Range<usize>,
+    handoff: &Range<usize>,
+) -> Vec<Span> {
     let levels = &chain.levels;
     let mut changes = out.clone();
     let mut spans: Vec<Span> = Vec::new();
-    for (k, l) in levels[..coarse].iter().enumerate() {
+    for (k, l) in levels[..enlarged].iter().enumerate() {
         if k > 0 {
             changes = match chain.enlarge {
                 Enlarge::Pyramid => enlarged_from(&changes, l.height),

@@ -5,6 +5,7 @@
 
 mod band;
 pub mod bench;
+mod buffer;
 mod check;
 pub mod cuda;
 mod engine;

@@ -147,6 +147,12 @@ impl Plan {
     }
 }
 
+/// Runs the engine's work in the arithmetic that the definition has, whatever the host has set.
+fn exactly<R>(work: impl FnOnce() -> R) -> R {
+    let _ieee = Ieee::enter();
+    work()
+}
+
 pub(crate) fn make_engine(
     plan: &Plan,
     simd: simd::Level,
@@ -168,12 +174,13 @@ impl Magnifier {
     /// # Errors
     /// [`Error::Memory`] when the options allow too little, [`Error::Threads`] when the system gives none.
     pub fn new(plan: Plan, options: &Options) -> Result<Self> {
-        let _ieee = Ieee::enter();
-        let threads = options.thread_count();
+        let threads = engine::useful_threads(&plan, options.thread_count());
         let (strips, bytes) = strips(&plan, threads, options.memory)?;
         let strip = layout::strip(plan.source().height, 0, strips);
-        let engine = make_engine(&plan, options.simd, threads, &strip)?;
-        let check = if options.check { Some(Box::new(Check::new(&plan, &strip)?)) } else { None };
+        let (engine, check) = exactly(|| -> Result<_> {
+            let check = if options.check { Some(Box::new(Check::new(&plan, &strip)?)) } else { None };
+            Ok((make_engine(&plan, options.simd, threads, &strip)?, check))
+        })?;
         let phase = if plan.settings().filter.is_causal() { Phase::Causal } else { Phase::Observe };
         Ok(Self { plan, engine, check, phase, seen: 0, strip: 0, strips, bytes, threads })
     }
@@ -203,7 +210,7 @@ impl Magnifier {
         self.engine.times()
     }
 
-    /// Threads at work.
+    /// Threads at work; one where the frames are so small that more would be slower.
     pub fn threads(&self) -> usize {
         self.threads
     }
@@ -244,10 +251,11 @@ impl Magnifier {
             return Err(Error::FrameCount { expected, seen: self.seen + 1 });
         }
         let last = self.seen + 1 == expected;
-        self.engine.observe(frame, last)?;
-        if let Some(c) = &mut self.check {
-            c.observe(frame, last)?;
-        }
+        let (engine, check) = (&mut self.engine, &mut self.check);
+        exactly(|| {
+            engine.observe(frame, last)?;
+            check.as_mut().map_or(Ok(()), |c| c.observe(frame, last))
+        })?;
         self.seen += 1;
         Ok(())
     }
@@ -265,7 +273,6 @@ impl Magnifier {
     /// # Errors
     /// [`Error::FrameCount`] when fewer frames have been observed than announced.
     pub fn begin_render(&mut self) -> Result<()> {
-        let _ieee = Ieee::enter();
         if self.phase == Phase::Observe {
             let expected = self.expected();
             if self.seen != expected {
@@ -304,12 +311,13 @@ impl Magnifier {
     pub fn push(&mut self, frame: &FrameRef<'_>, out: &mut FrameMut<'_>) -> Result<()> {
         self.before_push(frame)?;
         self.check_frame((out.format(), out.width(), out.height()))?;
-        self.engine.push(frame, Out::Integer(out))?;
         let rows =
             std::array::from_fn(|p| if p < frame.format().plane_count() { self.rows(p) } else { 0..0 });
-        if let Some(c) = &mut self.check {
-            c.compare(frame, out, &rows, self.seen)?;
-        }
+        let (engine, check, index) = (&mut self.engine, &mut self.check, self.seen);
+        exactly(|| {
+            engine.push(frame, Out::Integer(out))?;
+            check.as_mut().map_or(Ok(()), |c| c.compare(frame, out, &rows, index))
+        })?;
         self.seen += 1;
         Ok(())
     }
@@ -333,10 +341,11 @@ impl Magnifier {
             }
         }
         let mut planes = out.each_mut().map(PlaneMut::reborrow);
-        self.engine.push(frame, Out::Float(&mut planes))?;
-        if let Some(c) = &mut self.check {
-            c.advance(frame)?;
-        }
+        let (engine, check) = (&mut self.engine, &mut self.check);
+        exactly(|| {
+            engine.push(frame, Out::Float(&mut planes))?;
+            check.as_mut().map_or(Ok(()), |c| c.advance(frame))
+        })?;
         self.seen += 1;
         Ok(())
     }
@@ -358,16 +367,18 @@ impl Magnifier {
     /// # Errors
     /// Those of a new magnifier.
     pub fn next_strip(&mut self) -> Result<bool> {
-        let _ieee = Ieee::enter();
         if self.strip + 1 >= self.strips {
             return Ok(false);
         }
         self.strip += 1;
         let strip = layout::strip(self.plan.source().height, self.strip, self.strips);
-        self.engine.restrict(&strip);
-        if let Some(c) = &mut self.check {
-            c.restrict(&strip);
-        }
+        let (engine, check) = (&mut self.engine, &mut self.check);
+        exactly(|| {
+            engine.restrict(&strip);
+            if let Some(c) = check {
+                c.restrict(&strip);
+            }
+        });
         self.phase = Phase::Observe;
         self.seen = 0;
         Ok(true)

@@ -72,7 +72,13 @@ pub(crate) fn matrix(
     #[cfg(target_arch = "x86_64")]
     if interleaved && level.isa() >= simd::Isa::Avx512 {
         // SAFETY: the level proves that the instructions exist.
-        done = unsafe { x86::matrix(x, order, a) };
+        done = unsafe {
+            match order {
+                [0, 1, 2] => x86::matrix::<0, 1, 2>(x, a),
+                [2, 1, 0] => x86::matrix::<2, 1, 0>(x, a),
+                _ => 0,
+            }
+        };
     }
     matrix_rest(level, &mut x[done..], order, interleaved, a);
 }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::buffer::Buffer;
 use crate::layout::{Span, value_bytes};
 use crate::pixel::{Pixel, Real};
 use crate::plan::{Level, Plan, Precision, Stored, Temporal};
@@ -10,11 +11,11 @@ use crate::temporal::{self, BLOCK, Ideal, Lags};
 use jnd_video::simd;
 
 /// Rows of a level, in the type its plan says.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) enum Rows<S: Pixel> {
-    Samples(Vec<S>),
-    Int(Vec<S::Int>),
-    Float(Vec<f32>),
+    Samples(Buffer<S>),
+    Int(Buffer<S::Int>),
+    Float(Buffer<f32>),
 }
 
 /// Runs the same code for each type of rows.
@@ -38,11 +39,11 @@ macro_rules! with_rows {
 pub(crate) use with_rows;
 
 impl<S: Pixel> Rows<S> {
-    fn new(stored: Stored, len: usize) -> Self {
+    pub(crate) fn new(stored: Stored, len: usize) -> Self {
         match stored {
-            Stored::Samples => Self::Samples(vec![S::default(); len]),
-            Stored::Integer { .. } => Self::Int(vec![S::Int::default(); len]),
-            Stored::Float => Self::Float(vec![0.0; len]),
+            Stored::Samples => Self::Samples(Buffer::new(len)),
+            Stored::Integer { .. } => Self::Int(Buffer::new(len)),
+            Stored::Float => Self::Float(Buffer::new(len)),
         }
     }
 
@@ -63,8 +64,8 @@ pub(crate) enum Memory<S: Pixel, P> {
     Causal {
         /// The level one frame ago.
         before: Rows<S>,
-        slow: Vec<P>,
-        fast: Vec<P>,
+        slow: Buffer<P>,
+        fast: Buffer<P>,
         lags: Lags<P>,
     },
     Ideal {
@@ -73,11 +74,11 @@ pub(crate) enum Memory<S: Pixel, P> {
         /// The last frames, not yet projected.
         block: Vec<Rows<S>>,
         /// Projections of each row, in chunks.
-        sums: Vec<P>,
+        sums: Buffer<P>,
         /// Filtered rows of the frames to come: for each row, one padded row for each frame of a block.
-        made: Vec<f32>,
+        made: Buffer<f32>,
         /// Changes of one row in each frame of a block.
-        changes: Vec<P>,
+        changes: Buffer<P>,
         factor: P,
     },
 }
@@ -144,7 +145,7 @@ pub(crate) struct LevelState<S: Pixel, P> {
     pub(crate) made: usize,
     pub(crate) memory: Memory<S, P>,
     /// Changes, already enlarged from the coarser levels.
-    pub(crate) changes: Vec<f32>,
+    pub(crate) changes: Buffer<f32>,
     /// The next row of changes to compute.
     pub(crate) changed: usize,
 }
@@ -182,8 +183,8 @@ impl<S: Pixel, P: Ideal> LevelState<S, P> {
             _ if !level.filtered() => Memory::None,
             Temporal::Causal { p_slow, p_fast, .. } => Memory::Causal {
                 before: Rows::new(level.stored, row * span.kept),
-                slow: vec![P::default(); n],
-                fast: vec![P::default(); n],
+                slow: Buffer::new(n),
+                fast: Buffer::new(n),
                 lags: Lags {
                     p_slow: P::from_f64(*p_slow),
                     p_fast: P::from_f64(*p_fast),
@@ -194,9 +195,9 @@ impl<S: Pixel, P: Ideal> LevelState<S, P> {
             Temporal::Projection { bins, .. } => Memory::Ideal {
                 first: Rows::new(level.stored, n),
                 block: (0..BLOCK).map(|_| Rows::new(level.stored, n)).collect(),
-                sums: vec![P::default(); 2 * pad * bins.len()],
-                made: vec![0.0; pad * BLOCK],
-                changes: vec![P::default(); temporal::padded(row) * BLOCK],
+                sums: Buffer::new(2 * pad * bins.len()),
+                made: Buffer::new(pad * BLOCK),
+                changes: Buffer::new(temporal::padded(row) * BLOCK),
                 factor: P::from_f64(level.h),
             },
         };
@@ -207,7 +208,7 @@ impl<S: Pixel, P: Ideal> LevelState<S, P> {
             rows: Rows::new(level.stored, row * span.kept),
             made: span.rows.start,
             memory,
-            changes: vec![0.0; row * span.changes_kept.min(span.changes.len())],
+            changes: Buffer::new(row * span.changes_kept.min(span.changes.len())),
             changed: span.changes.start,
         }
     }

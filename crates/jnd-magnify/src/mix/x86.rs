@@ -19,6 +19,10 @@ const fn register(off: usize, t: usize) -> usize {
     if first > 1 { 1 } else { first }
 }
 
+const fn registers(off: usize) -> [usize; 3] {
+    [register(off, 0), register(off, 1), register(off, 2)]
+}
+
 const LANES: [[[u32; 16]; 3]; 3] = {
     let mut all = [[[0; 16]; 3]; 3];
     let mut off = 0;
@@ -33,19 +37,27 @@ const LANES: [[[u32; 16]; 3]; 3] = {
     all
 };
 
-/// Multiplies the pixels of a row by a matrix, in place; how many values are done.
+/// Multiplies the pixels of a row by a matrix, in place; how many values are done. The channels that are R, G and B are
+/// known to the compiler, so that every register is.
 #[target_feature(enable = "avx512f,avx2")]
-pub(super) fn matrix(x: &mut [f32], order: [usize; 3], a: [[f32; 3]; 3]) -> usize {
-    // Coefficient of input j for the channel of every lane.
+pub(super) fn matrix<const R: usize, const G: usize, const B: usize>(
+    x: &mut [f32],
+    a: [[f32; 3]; 3],
+) -> usize {
+    let order = [R, G, B];
+    // Coefficient of input j for the channel of every lane, and where the input is.
     let mut k = [[_mm512_setzero_ps(); 3]; 3];
-    for (j, k) in k.iter_mut().enumerate() {
-        for (t, k) in k.iter_mut().enumerate() {
+    let mut index = [[_mm512_setzero_si512(); 3]; 3];
+    for j in 0..3 {
+        for t in 0..3 {
             let lanes: [f32; 16] = std::array::from_fn(|l| {
                 let channel = (16 * t + l) % 3;
                 a[order.iter().position(|&o| o == channel).unwrap_or(0)][j]
             });
             // SAFETY: both are 16 floats.
-            *k = unsafe { std::mem::transmute::<[f32; 16], __m512>(lanes) };
+            k[j][t] = unsafe { std::mem::transmute::<[f32; 16], __m512>(lanes) };
+            // SAFETY: both are 64 bytes of plain integers.
+            index[j][t] = unsafe { std::mem::transmute::<[u32; 16], __m512i>(LANES[order[j]][t]) };
         }
     }
     let mut done = 0;
@@ -54,14 +66,10 @@ pub(super) fn matrix(x: &mut [f32], order: [usize; 3], a: [[f32; 3]; 3]) -> usiz
         // SAFETY: the block holds three registers.
         let v = unsafe { [_mm512_loadu_ps(p), _mm512_loadu_ps(p.add(16)), _mm512_loadu_ps(p.add(32))] };
         for t in 0..3 {
-            let mut input = [_mm512_setzero_ps(); 3];
-            for (j, input) in input.iter_mut().enumerate() {
-                let off = order[j];
-                // SAFETY: both are 64 bytes of plain integers.
-                let lanes = unsafe { std::mem::transmute::<[u32; 16], __m512i>(LANES[off][t]) };
-                let first = register(off, t);
-                *input = _mm512_permutex2var_ps(v[first], lanes, v[first + 1]);
-            }
+            let input: [__m512; 3] = std::array::from_fn(|j| {
+                let first = const { [registers(R), registers(G), registers(B)] }[j][t];
+                _mm512_permutex2var_ps(v[first], index[j][t], v[first + 1])
+            });
             let rg = _mm512_add_ps(_mm512_mul_ps(k[0][t], input[0]), _mm512_mul_ps(k[1][t], input[1]));
             let y = _mm512_add_ps(rg, _mm512_mul_ps(k[2][t], input[2]));
             // SAFETY: register `t` of the block.
