@@ -107,7 +107,8 @@ pub(crate) struct Args {
     /// does not depend on it.
     #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = units::device, help_heading = "Work")]
     device: DeviceChoice,
-    /// Threads that compute; 0 is one a processor core. The result does not depend on it.
+    /// Threads that compute; 0 is one a processor core, or fewer beside a codec that uses them. The result does not
+    /// depend on it.
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, help_heading = "Work")]
     threads: usize,
     /// Most memory that the ideal filter may take; above it the picture is worked on in strips, with the same result. On a

@@ -34,7 +34,7 @@ pub use output::{OutputFile, remove_partial_outputs};
 pub use probe::{MediaInfo, MediaStream, StreamKind, probe};
 pub use queue::{DEFAULT_DEPTH, PumpOptions, Pumped, ReadAhead, WriteBehind, pump};
 pub use rotate::{Rotated, rotate};
-pub use sink::{Codec, CreateOptions, EncoderChoice, FrameSink, Output, create, same_file};
+pub use sink::{Codec, CreateOptions, EncoderChoice, FrameSink, Output, create, prepare, same_file};
 pub use source::{DecoderChoice, FrameSource, Input, OpenOptions, RawGeometry, open};
 pub use stream::{ChromaSiting, ColorRange, ColorTags, FieldOrder, Rate, Rational, StreamInfo};
 pub use y4m::{Y4mHeader, parse_header, read_y4m};

@@ -1,6 +1,6 @@
 //! What a file holds, without decoding it.
 
-use crate::ffmpeg::{Ffmpeg, Media};
+use crate::ffmpeg::Ffmpeg;
 use crate::{DecoderChoice, Input, OpenOptions, Result, StreamInfo, open};
 
 /// What a stream of a file carries.
@@ -64,9 +64,10 @@ pub fn probe(input: &Input, options: &OpenOptions) -> Result<MediaInfo> {
     if let (Input::Path(path), None) = (input, &options.raw)
         && path.is_file()
         && !crate::y4m::is_y4m(path)
-        && let Some(tools) = Ffmpeg::find().filter(|_| options.decoder != DecoderChoice::BuiltIn)
+        && options.decoder != DecoderChoice::BuiltIn
+        && let Some(media) = Ffmpeg::probe(path)
     {
-        return Media::probe(tools, path)?.describe();
+        return media?.describe();
     }
     let source = open(input, options)?;
     let video = source.info().clone();

@@ -47,6 +47,7 @@ struct Said {
 pub struct ReadAhead {
     info: StreamInfo,
     hint: Option<u64>,
+    coded: bool,
     said: Arc<Mutex<Said>>,
     filled: Receiver<Result<Option<Frame>>>,
     empties: Sender<Frame>,
@@ -65,7 +66,7 @@ impl ReadAhead {
     pub fn new(source: Box<dyn FrameSource>, depth: usize, stop: Option<Arc<AtomicBool>>) -> Result<Self> {
         let depth = depth.max(1);
         let info = source.info().clone();
-        let hint = source.frames_hint();
+        let (hint, coded) = (source.frames_hint(), source.is_coded());
         let said = Arc::new(Mutex::new(Said { decoder: source.decoder(), notes: source.notes() }));
         let (fill, filled) = sync_channel(depth + 1);
         let (empties, empty) = channel();
@@ -77,7 +78,7 @@ impl ReadAhead {
             .name("jnd-read".into())
             .spawn(move || read_thread(source, &empty, &fill, &shared))
             .map_err(|e| Error::io("reading thread", e))?;
-        Ok(Self { info, hint, said, filled, empties, stop, next: None, done: false })
+        Ok(Self { info, hint, coded, said, filled, empties, stop, next: None, done: false })
     }
 
     /// Whether the next read gives its answer, be it a frame, the end or an error, without waiting for the source.
@@ -140,6 +141,10 @@ impl FrameSource for ReadAhead {
         }
     }
 
+    fn is_coded(&self) -> bool {
+        self.coded
+    }
+
     fn decoder(&self) -> String {
         self.said.lock().unwrap_or_else(|e| e.into_inner()).decoder.clone()
     }
@@ -163,6 +168,7 @@ enum Job {
 pub struct WriteBehind {
     info: StreamInfo,
     encoder: String,
+    coded: bool,
     notes: Arc<Mutex<Vec<String>>>,
     jobs: Option<Sender<Job>>,
     empties: Receiver<Frame>,
@@ -189,7 +195,7 @@ impl WriteBehind {
         for _ in 0..depth.max(1) {
             let _ = give.send(Frame::new(info.format, info.width, info.height)?);
         }
-        let encoder = sink.encoder();
+        let (encoder, coded) = (sink.encoder(), sink.is_coded());
         let notes = Arc::new(Mutex::new(sink.notes()));
         let shared = notes.clone();
         let given_up = Arc::new(AtomicBool::new(false));
@@ -201,7 +207,17 @@ impl WriteBehind {
                 let _ = report.send(result);
             })
             .map_err(|e| Error::io("writing thread", e))?;
-        Ok(Self { info: info.clone(), encoder, notes, jobs: Some(jobs), empties, outcome, stop, given_up })
+        Ok(Self {
+            info: info.clone(),
+            encoder,
+            coded,
+            notes,
+            jobs: Some(jobs),
+            empties,
+            outcome,
+            stop,
+            given_up,
+        })
     }
 
     /// A frame to fill, once one is free.
@@ -279,6 +295,10 @@ impl FrameSink for WriteBehind {
             return Err(self.failure());
         }
         wait(&self.outcome, &self.stop, "writing thread")?
+    }
+
+    fn is_coded(&self) -> bool {
+        self.coded
     }
 
     fn encoder(&self) -> String {

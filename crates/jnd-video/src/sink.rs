@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::ffmpeg::{Container, Ffmpeg, FfmpegWriter, Media};
+use crate::ffmpeg::{Container, Ffmpeg, FfmpegWriter};
 use crate::output::OutputFile;
 use crate::raw::RawWriter;
 use crate::source::check_span;
@@ -25,6 +25,11 @@ pub trait FrameSink: Send {
 
     /// What encodes: `yuv4mpeg2`, `OpenH264 2.6`, `ffmpeg 5.1 (libx264)`.
     fn encoder(&self) -> String;
+
+    /// Whether its frames are encoded by a codec, whose work keeps processors busy.
+    fn is_coded(&self) -> bool {
+        false
+    }
 
     /// What the user should be told, such as timestamps that the format cannot hold.
     fn notes(&self) -> Vec<String> {
@@ -190,11 +195,23 @@ pub fn create(output: &Output, info: &StreamInfo, options: &CreateOptions) -> Re
                     "use .mp4, .mov, .m4v, .mkv, .webm, .y4m or .yuv",
                 ));
             };
-            let Some(tools) = Ffmpeg::find().filter(|_| options.encoder != EncoderChoice::BuiltIn) else {
+            let wanted = options.encoder != EncoderChoice::BuiltIn;
+            let Some(tools) = wanted.then(Ffmpeg::find).flatten() else {
                 return create_builtin(path, container, info, options);
             };
             Ok(Box::new(FfmpegWriter::new(tools, path, container, info, options)?))
         }
+    }
+}
+
+/// Starts to find out in the background what [`create`] will want to know of this machine, so that opening the input
+/// meanwhile takes no time of its own. Nothing is created, refused or reported here.
+pub fn prepare(output: &Output, options: &CreateOptions) {
+    let extension = output.path().and_then(Path::extension).map(|e| e.to_string_lossy().to_lowercase());
+    if options.encoder != EncoderChoice::BuiltIn
+        && let Some(container) = extension.as_deref().and_then(Container::of)
+    {
+        crate::ffmpeg::prepare(container, options);
     }
 }
 
@@ -218,8 +235,10 @@ fn has_sound(path: &Path, encoder: EncoderChoice) -> bool {
     if !path.is_file() || crate::y4m::is_y4m(path) {
         return false;
     }
-    if let Some(tools) = Ffmpeg::find().filter(|_| encoder != EncoderChoice::BuiltIn) {
-        return Media::probe(tools, path).is_ok_and(|m| m.others.iter().any(|s| s.kind == StreamKind::Audio));
+    if encoder != EncoderChoice::BuiltIn
+        && let Some(media) = Ffmpeg::probe(path)
+    {
+        return media.is_ok_and(|m| m.others.iter().any(|s| s.kind == StreamKind::Audio));
     }
     has_sound_in_mp4(path)
 }
@@ -256,6 +275,10 @@ impl FrameSink for Noted {
 
     fn encoder(&self) -> String {
         self.sink.encoder()
+    }
+
+    fn is_coded(&self) -> bool {
+        self.sink.is_coded()
     }
 
     fn notes(&self) -> Vec<String> {

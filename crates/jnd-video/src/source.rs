@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use crate::ffmpeg::{Ffmpeg, FfmpegReader, Media};
+use crate::ffmpeg::{Ffmpeg, FfmpegReader};
 use crate::raw::RawReader;
 use crate::trim::Trimmed;
 use crate::y4m::Y4mReader;
@@ -25,6 +25,11 @@ pub trait FrameSource: Send {
 
     /// What decodes: `yuv4mpeg2`, `raw`, `OpenH264 2.6`, `ffmpeg 5.1 (h264)`.
     fn decoder(&self) -> String;
+
+    /// Whether its frames are decoded by a codec, whose work keeps processors busy.
+    fn is_coded(&self) -> bool {
+        false
+    }
 
     /// Number of frames to expect, for a progress bar. Unlike [`StreamInfo::frames`] it may be off.
     fn frames_hint(&self) -> Option<u64> {
@@ -199,13 +204,12 @@ fn open_whole(input: &Input, options: &OpenOptions) -> Result<Box<dyn FrameSourc
         return Ok(Box::new(Y4mReader::new(Box::new(file), name, size)?));
     }
     drop(file);
-    match Ffmpeg::find().filter(|_| options.decoder != DecoderChoice::BuiltIn) {
-        Some(tools) => {
-            let media = Media::probe(tools, path)?;
-            Ok(Box::new(FfmpegReader::new(&media, path, options.start)?))
-        }
-        None => open_builtin(path, name, &head),
+    if options.decoder != DecoderChoice::BuiltIn
+        && let Some(media) = Ffmpeg::probe(path)
+    {
+        return Ok(Box::new(FfmpegReader::new(&*media?, path, options.start)?));
     }
+    open_builtin(path, name, &head)
 }
 
 /// Opens a file with what is built in.

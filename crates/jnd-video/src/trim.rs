@@ -61,6 +61,10 @@ impl FrameSource for Trimmed {
         }
     }
 
+    fn is_coded(&self) -> bool {
+        self.source.is_coded()
+    }
+
     fn decoder(&self) -> String {
         self.source.decoder()
     }

@@ -20,9 +20,9 @@ use std::time::Instant;
 
 use jnd::video::{
     CreateOptions, DecoderChoice, EncoderChoice, Frame, FrameSource, Input, OpenOptions, Output, PumpOptions,
-    ReadAhead, WriteBehind, create, open,
+    ReadAhead, WriteBehind, create, open, prepare,
 };
-use jnd::{Device, Event, MagnifyFile, Overrides};
+use jnd::{DeviceChoice, Event, MagnifyFile, Overrides};
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -88,7 +88,7 @@ impl Setup {
         let (input, output) = (Input::Path(self.input.clone()), Output::Path(output.into()));
         let mut job = MagnifyFile::new(input, output, settings);
         (job.open, job.create) = (self.open(), self.create());
-        (job.device, job.threads) = (Device::Cpu, self.threads);
+        (job.device, job.threads) = (DeviceChoice::Cpu, self.threads);
         Ok(job)
     }
 
@@ -122,9 +122,11 @@ impl Setup {
 
     /// Sends the frames of the input, or in their place those of `ready`, to the output.
     fn copy(&self, mut ready: Vec<Frame>, mut stamp: impl FnMut()) -> Result<u64, Failure> {
+        let output = Output::Path(self.output.clone());
+        prepare(&output, &self.create());
         let source = open(&Input::Path(self.input.clone()), &self.open())?;
         let info = source.info().clone();
-        let sink = create(&Output::Path(self.output.clone()), &info, &self.create())?;
+        let sink = create(&output, &info, &self.create())?;
         let depth = PumpOptions::default().depth;
         let mut frame = source.new_frame()?;
         let mut reader = ReadAhead::new(source, depth, None)?;

@@ -145,6 +145,10 @@ impl FrameSource for FfmpegReader {
         Ok(true)
     }
 
+    fn is_coded(&self) -> bool {
+        true
+    }
+
     fn decoder(&self) -> String {
         self.decoder.clone()
     }

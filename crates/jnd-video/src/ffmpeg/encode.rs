@@ -176,6 +176,10 @@ impl FrameSink for FfmpegWriter {
         Ok(())
     }
 
+    fn is_coded(&self) -> bool {
+        true
+    }
+
     fn encoder(&self) -> String {
         self.encoder.clone()
     }

@@ -1,8 +1,10 @@
 //! What `ffprobe` says of a file.
 
-use std::path::Path;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
 
 use serde_json::Value;
 
@@ -63,17 +65,70 @@ fn rational(v: &Value, separator: char) -> Option<Rational> {
     Rational::new(a.parse().ok()?, b.parse().ok()?).ok()
 }
 
+/// A state of a file: its name, its length, when it was last written to.
+type State = (PathBuf, u64, SystemTime);
+
+fn state(path: &Path) -> Option<State> {
+    let meta = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
+    Some((path.to_path_buf(), meta.len(), meta.modified().ok()?))
+}
+
+/// What `ffprobe` has said.
+pub(super) struct Said {
+    /// Its own version.
+    pub(super) version: Option<String>,
+    /// What it says of the file, or why it says nothing.
+    json: Result<Value>,
+    /// The file as it was before.
+    state: Option<State>,
+}
+
+/// Asks `ffprobe` what a file holds. The error is that it could not be started.
+pub(super) fn ask(ffprobe: &OsStr, path: &Path) -> Result<Said> {
+    let (name, state) = (path.display().to_string(), state(path));
+    let mut command = Command::new(ffprobe);
+    command
+        .args(["-v", "error", "-of", "json", "-show_program_version", "-show_format", "-show_streams"])
+        .arg(file_argument(path));
+    let (text, failure) = run_ffprobe(command, &name)?;
+    let json = serde_json::from_slice::<Value>(&text)
+        .map_err(|e| Error::broken(&name, format!("ffprobe's answer is no JSON: {e}")));
+    let version = json.as_ref().ok().and_then(|j| j["program_version"]["version"].as_str());
+    Ok(Said { version: version.map(str::to_owned), json: failure.map_or(json, Err), state })
+}
+
+/// The file that was asked about last: a job that reads it wants to know again when it copies its sound.
+static LAST: Mutex<Option<(State, Arc<Media>)>> = Mutex::new(None);
+
 impl Media {
-    /// Asks `ffprobe`.
-    pub(crate) fn probe(tools: Arc<Ffmpeg>, path: &Path) -> Result<Self> {
+    /// Asks `ffprobe`, unless it was asked about this file before and the file has not changed since.
+    pub(crate) fn probe(tools: Arc<Ffmpeg>, path: &Path) -> Result<Arc<Self>> {
+        let now = state(path);
+        {
+            let last = LAST.lock().unwrap_or_else(|e| e.into_inner());
+            if let (Some(now), Some((then, media))) = (&now, &*last)
+                && now == then
+                && media.tools == tools
+            {
+                return Ok(media.clone());
+            }
+        }
+        let said = ask(&tools.ffprobe.command, path);
+        Self::understand(tools, path, said)
+    }
+
+    /// Understands what `ffprobe` has said just now.
+    pub(super) fn understand(tools: Arc<Ffmpeg>, path: &Path, said: Result<Said>) -> Result<Arc<Self>> {
+        let Said { json, state, .. } = said?;
+        let media = Arc::new(Self::new(tools, path, json?)?);
+        if let Some(state) = state {
+            *LAST.lock().unwrap_or_else(|e| e.into_inner()) = Some((state, media.clone()));
+        }
+        Ok(media)
+    }
+
+    fn new(tools: Arc<Ffmpeg>, path: &Path, json: Value) -> Result<Self> {
         let name = path.display().to_string();
-        let mut command = Command::new(&tools.ffprobe.command);
-        command
-            .args(["-v", "error", "-of", "json", "-show_format", "-show_streams"])
-            .arg(file_argument(path));
-        let text = run_ffprobe(command, &name)?;
-        let json: Value = serde_json::from_slice(&text)
-            .map_err(|e| Error::broken(&name, format!("ffprobe's answer is no JSON: {e}")))?;
         let empty = Vec::new();
         let listed = json["streams"].as_array().unwrap_or(&empty);
         let mut media = Self {
@@ -203,7 +258,8 @@ impl Media {
             .args(["-v", "error", "-select_streams", &index.to_string()])
             .args(["-show_entries", "packet=pts,flags", "-of", "csv=p=0"])
             .arg(file_argument(path));
-        let text = run_ffprobe(command, &self.name)?;
+        let (text, failure) = run_ffprobe(command, &self.name)?;
+        failure.map_or(Ok(()), Err)?;
         let mut times: Vec<i64> = String::from_utf8_lossy(&text)
             .lines()
             .filter_map(|l| {
@@ -241,7 +297,8 @@ impl Media {
     }
 }
 
-fn run_ffprobe(mut command: Command, name: &str) -> Result<Vec<u8>> {
+/// What `ffprobe` writes, and the error that it ends with, where it does.
+fn run_ffprobe(mut command: Command, name: &str) -> Result<(Vec<u8>, Option<Error>)> {
     command.stdin(Stdio::null()).stdout(Stdio::piped());
     let mut running = Running::start(command, "ffprobe", name)?;
     let mut text = Vec::new();
@@ -249,12 +306,12 @@ fn run_ffprobe(mut command: Command, name: &str) -> Result<Vec<u8>> {
         std::io::Read::read_to_end(&mut out, &mut text).map_err(|e| Error::io(name, e))?;
     }
     let ended = running.wait()?;
-    if !ended.status.success() {
+    let failure = (!ended.status.success()).then(|| {
         let prefix = format!("file:{name}: ");
         let said: Vec<&str> = ended.lines.iter().map(|l| l.strip_prefix(&prefix).unwrap_or(l)).collect();
-        return Err(Error::broken(name, said.join("; ")));
-    }
-    Ok(text)
+        Error::broken(name, said.join("; "))
+    });
+    Ok((text, failure))
 }
 
 fn display_matrix(s: &Value) -> Option<[i32; 9]> {

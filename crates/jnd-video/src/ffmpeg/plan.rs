@@ -1,9 +1,7 @@
 //! Which encoder, which format, which other streams: everything that can be refused before the work.
 
-use std::process::{Command, Stdio};
-
-use super::Program;
 use super::media::OtherStream;
+use super::{Program, find};
 use crate::{Codec, ColorRange, CreateOptions, Error, Layout, PixelFormat, Result, StreamInfo, StreamKind};
 
 /// Containers written through `ffmpeg`.
@@ -143,22 +141,14 @@ pub(super) fn encoder(codec: Codec) -> &'static str {
 }
 
 /// The pixel formats that an encoder of this build of `ffmpeg` takes.
-pub(super) fn encoder_formats(ffmpeg: &Program, name: &str, encoder: &str) -> Result<Vec<String>> {
-    let out = Command::new(&ffmpeg.command)
-        .args(["-hide_banner", "-h", &format!("encoder={encoder}")])
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|e| Error::io(format!("ffmpeg for {name}"), e))?;
-    let text = String::from_utf8_lossy(&out.stdout);
-    let listed = text.lines().find_map(|l| l.trim().strip_prefix("Supported pixel formats:"));
-    match listed {
-        Some(l) => Ok(l.split_whitespace().map(str::to_owned).collect()),
-        None => Err(Error::unsupported(
+pub(super) fn encoder_formats(ffmpeg: &Program, name: &str, encoder: &'static str) -> Result<Vec<String>> {
+    find::encoder_formats(&ffmpeg.command, encoder).ok_or_else(|| {
+        Error::unsupported(
             name,
             format!("the encoder {encoder}, which this build of ffmpeg lacks,"),
             "install a full build of ffmpeg or choose another --codec",
-        )),
-    }
+        )
+    })
 }
 
 /// The encoder's format for frames of `format`: the same, or one that holds the same samples in another arrangement.

@@ -303,6 +303,10 @@ impl FrameSource for H264Reader {
         }
     }
 
+    fn is_coded(&self) -> bool {
+        true
+    }
+
     fn decoder(&self) -> String {
         LIBRARY.into()
     }

@@ -358,6 +358,10 @@ impl FrameSink for H264Writer {
         target.finish()
     }
 
+    fn is_coded(&self) -> bool {
+        true
+    }
+
     fn encoder(&self) -> String {
         format!("{LIBRARY} (constant quantiser {})", self.qp)
     }

@@ -80,6 +80,10 @@ impl FrameSource for DropLast {
         }
     }
 
+    fn is_coded(&self) -> bool {
+        self.source.is_coded()
+    }
+
     fn decoder(&self) -> String {
         self.source.decoder()
     }

@@ -2,7 +2,7 @@
 
 use jnd_cuda::{Context, Device, DeviceChoice, Placed};
 use jnd_magnify::cuda::Session;
-use jnd_magnify::{Magnifier, Plan};
+use jnd_magnify::{Magnifier, Options, Plan};
 use jnd_video::{FrameRef, FrameSink, FrameSource, Pumped, StreamInfo, pump};
 
 use super::{MEMORY_LIMIT, MagnifyFile, flow};
@@ -23,8 +23,8 @@ pub(super) enum Engine {
 }
 
 impl Engine {
-    /// The magnifier of a job. `memory` is the processor's limit.
-    pub(super) fn new(job: &MagnifyFile, plan: Plan, memory: Option<u64>) -> Result<Self> {
+    /// The magnifier of a job. `memory` and `threads` (0 for one on each) are the processor's.
+    pub(super) fn new(job: &MagnifyFile, plan: Plan, memory: Option<u64>, threads: usize) -> Result<Self> {
         // Where nothing is magnified there is nothing for a card to do.
         let device = if plan.is_identity() { DeviceChoice::Cpu } else { job.device };
         let placed = device.place(|card| Self::card(job, &plan, card));
@@ -32,7 +32,8 @@ impl Engine {
             Placed::Card(engine) => return Ok(engine),
             Placed::Processor(why) => why.map(|e| e.to_string()),
         };
-        let magnifier = Magnifier::new(plan, &job.options(memory)).map_err(|e| job.at_input(e))?;
+        let magnifier = Magnifier::new(plan, &Options { threads, memory, ..Options::default() })
+            .map_err(|e| job.at_input(e))?;
         let magnifier = Box::new(magnifier);
         Ok(Self::Processor { magnifier, no_card })
     }
@@ -65,8 +66,9 @@ impl Engine {
         match self {
             Self::Processor { magnifier, no_card } => {
                 let (threads, simd) = (magnifier.threads(), jnd_video::simd::Level::get());
+                let s = if threads == 1 { "" } else { "s" };
                 let why = no_card.as_ref().map_or(String::new(), |e| format!(" ({e})"));
-                format!("processor, {threads} threads, vector instructions: {simd}{why}")
+                format!("processor, {threads} thread{s}, vector instructions: {simd}{why}")
             }
             Self::Card { name, .. } => name.clone(),
         }

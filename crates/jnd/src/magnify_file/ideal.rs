@@ -230,7 +230,7 @@ impl<'a> Run<'a, '_> {
         loop {
             let frames = known.frames;
             let plan = self.job.plan(&self.info, Some(frames))?;
-            let mut magnifier = Engine::new(self.job, plan, Some(self.job.memory))?;
+            let mut magnifier = Engine::new(self.job, plan, Some(self.job.memory), self.job.threads)?;
             let source = known.source()?;
             let applied = self.job.applied(source.as_ref(), sink, &magnifier);
             let strips = applied.strips as u32;

@@ -65,7 +65,8 @@ pub struct MagnifyFile {
     pub device: DeviceChoice,
     /// A card that is open already: it is used where `device` stands for it, instead of being opened anew.
     pub context: Option<Context>,
-    /// Threads that compute; 0 for one a processor core. The result is the same for any number.
+    /// Threads that compute; 0 for one a processor core, or fewer beside a codec that uses them. The result is the same
+    /// for any number.
     pub threads: usize,
     /// What happens to a pipe that must be read twice.
     pub spool: Spool,
@@ -162,6 +163,7 @@ pub struct Report {
 /// Whatever keeps the job from being done. No output is left then; one that existed before stays as it was.
 pub fn magnify_file(job: &MagnifyFile, on_event: &mut dyn FnMut(Event<'_>)) -> Result<Report> {
     job.settings.check()?;
+    jnd_video::prepare(&job.output, &job.create);
     if job.settings.filter.is_causal() { stream(job, on_event) } else { ideal::run(job, on_event) }
 }
 
@@ -171,8 +173,9 @@ fn stream(job: &MagnifyFile, on_event: &mut dyn FnMut(Event<'_>)) -> Result<Repo
     let source = job.source()?;
     let info = source.info().clone();
     let plan = job.plan(&info, None)?;
-    let mut magnifier = Engine::new(job, plan, None)?;
     let sink = job.sink(&info)?;
+    let threads = job.threads_beside(source.is_coded(), sink.is_coded());
+    let mut magnifier = Engine::new(job, plan, None, threads)?;
     let applied = job.applied(source.as_ref(), sink.as_ref(), &magnifier);
     let mut notes = Notes::default();
     on_event(Event::Applied(&applied));
@@ -259,8 +262,16 @@ impl MagnifyFile {
         PumpOptions { stop: self.stop.clone(), ..PumpOptions::default() }
     }
 
-    fn options(&self, memory: Option<u64>) -> Options {
-        Options { threads: self.threads, memory, ..Options::default() }
+    /// Threads for one pass beside codecs. An encoder needs ten times the engine's time and more, a decoder about as much,
+    /// and both use every processor: threads of ours that they keep waiting would only make the others wait.
+    fn threads_beside(&self, decoder: bool, encoder: bool) -> usize {
+        let share = match (decoder, encoder) {
+            _ if self.threads > 0 => return self.threads,
+            (_, true) => 4,
+            (true, false) => 2,
+            (false, false) => 1,
+        };
+        Options::default().thread_count().div_ceil(share)
     }
 
     fn applied(&self, source: &dyn FrameSource, sink: &dyn FrameSink, magnifier: &Engine) -> Applied {
