@@ -1,16 +1,18 @@
-//! `jnd bench`: how fast this machine magnifies, beside what its memory can do.
+//! `jnd bench`: how fast this machine magnifies, on the processor or on a card, beside what its memory can do.
 
 use std::io::Write;
 use std::path::PathBuf;
 
+use jnd::DeviceChoice;
+use jnd::cuda::Placed;
 use jnd::magnify::{Filter, Options, Plan, Settings, Source, bench};
 use jnd::video::{Buffer, ChromaRounding, Input, OpenOptions, RawGeometry, Sample};
 
 use crate::exit::{DONE, FAILURE, Failure, INTERRUPTED};
-use crate::{Verbosity, bench_score, interrupt, units};
+use crate::{Verbosity, bench_card, bench_score, interrupt, units};
 
 /// Most bytes of a clip that are held in memory (and as many again for the result).
-const MOST: usize = 2_000_000_000;
+pub(crate) const MOST: usize = 2_000_000_000;
 
 /// Arguments of `jnd bench`.
 #[derive(Debug, clap::Args)]
@@ -27,7 +29,13 @@ pub(crate) struct Args {
     /// Most frames to use.
     #[arg(long, value_name = "N", default_value_t = 291, value_parser = clap::value_parser!(u32).range(2..))]
     frames: u32,
-    /// Threads; more than one number measures each. Default: 1, and one for each processor.
+    /// Where to magnify: auto, cpu, cuda, or cuda:N.
+    #[arg(long, value_name = "DEVICE", default_value = "cpu", value_parser = units::device)]
+    device: DeviceChoice,
+    /// Frames of a chunk on the card. Default: what the size asks for.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    chunk: Option<u16>,
+    /// Threads of the processor; more than one number measures each. Default: 1, and one for each processor.
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Vec<u16>,
     /// Runs of which the median is taken.
@@ -45,7 +53,7 @@ pub(crate) enum What {
 }
 
 /// The four pairings of pipeline and filter that are measured.
-fn cases() -> Vec<(&'static str, Settings)> {
+pub(crate) fn cases() -> Vec<(&'static str, Settings)> {
     let motion = Settings::default();
     let butterworth = Settings { filter: Filter::Butterworth { low: 0.5, high: 3.0 }, ..motion.clone() };
     let ideal = Settings { filter: Filter::Ideal { low: 0.5, high: 3.0 }, ..motion.clone() };
@@ -62,16 +70,41 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     if let Some(What::Score(args)) = &args.what {
         return bench_score::run(args);
     }
-    let (source, clip) = match &args.input {
-        Some(path) => read(path, args.frames as usize)?,
-        None => make(&args.size, args.frames as usize)?,
+    // A card that cannot be used is said before a clip is read.
+    let placed = args.device.open().map_err(|e| Failure::new(FAILURE, e))?;
+    let room = match &placed {
+        // A card holds clip and result too, and what it works with.
+        Placed::Card(context) => {
+            let free = context.memory().map_err(|e| Failure::new(FAILURE, e))?.0;
+            MOST.min(usize::try_from(free / 4).unwrap_or(MOST))
+        }
+        Placed::Processor(_) => MOST,
     };
+    let (source, clip) = match &args.input {
+        Some(path) => read(path, args.frames as usize, room)?,
+        None => make(&args.size, args.frames as usize, room)?,
+    };
+    let out = &mut std::io::stdout().lock();
+    match placed {
+        Placed::Card(context) => {
+            let chunk = args.chunk.map_or(0, usize::from);
+            bench_card::run(out, &context, &source, &clip, chunk, args.repeats as usize, bench_card::CEILING)
+        }
+        Placed::Processor(why) => {
+            if let Some(why) = why {
+                writeln!(out, "on the processor: {why}")?;
+            }
+            on_processor(out, args, &source, &clip)
+        }
+    }
+}
+
+fn on_processor(out: &mut impl Write, args: &Args, source: &Source, clip: &Buffer) -> Result<u8, Failure> {
     let mut threads: Vec<usize> = args.threads.iter().map(|&n| usize::from(n)).collect();
     if threads.is_empty() {
         threads = vec![1, Options::default().thread_count()];
         threads.dedup();
     }
-    let out = &mut std::io::stdout().lock();
     writeln!(
         out,
         "{} frames of {}x{} {}, in memory; {}; median of {}",
@@ -83,7 +116,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         args.repeats,
     )?;
     for (name, settings) in cases() {
-        let plan = match Plan::new(&settings, &source) {
+        let plan = match Plan::new(&settings, source) {
             Ok(plan) => plan,
             Err(e) => {
                 writeln!(out, "\n{name}: not measured: {e}")?;
@@ -95,7 +128,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
                 return Ok(INTERRUPTED);
             }
             let options = Options { threads, check: false, ..Options::default() };
-            let report = match &clip {
+            let report = match clip {
                 Buffer::U8(v) => measure(&plan, &options, v, args.repeats as usize),
                 Buffer::U16(v) => measure(&plan, &options, v, args.repeats as usize),
             }?;
@@ -147,12 +180,12 @@ fn print(out: &mut impl Write, name: &str, r: &bench::Report) -> std::io::Result
 }
 
 /// The first frames of a clip.
-fn read(path: &PathBuf, most: usize) -> Result<(Source, Buffer), Failure> {
+fn read(path: &PathBuf, most: usize, room: usize) -> Result<(Source, Buffer), Failure> {
     let failed = |e: jnd::video::Error| Failure::new(FAILURE, e);
     let mut input = jnd::video::open(&Input::from_arg(path), &OpenOptions::default()).map_err(failed)?;
     let info = input.info().clone();
     let size = info.format.frame_bytes(info.width, info.height, ChromaRounding::Ceil);
-    let most = most.min(MOST / size).max(2);
+    let most = most.min(room / size).max(2);
     let mut frame = input.new_frame().map_err(failed)?;
     let mut clip =
         if info.format.bytes_per_sample() == 1 { Buffer::U8(Vec::new()) } else { Buffer::U16(Vec::new()) };
@@ -171,10 +204,10 @@ fn read(path: &PathBuf, most: usize) -> Result<(Source, Buffer), Failure> {
 }
 
 /// A made-up clip: a moving pattern with some noise.
-fn make(g: &RawGeometry, most: usize) -> Result<(Source, Buffer), Failure> {
+pub(crate) fn make(g: &RawGeometry, most: usize, room: usize) -> Result<(Source, Buffer), Failure> {
     jnd::video::check_size(g.width, g.height).map_err(|e| Failure::new(FAILURE, e))?;
     let n = g.format.frame_samples(g.width, g.height, ChromaRounding::Ceil);
-    let frames = most.min(MOST / (n * g.format.bytes_per_sample())).max(2);
+    let frames = most.min(room / (n * g.format.bytes_per_sample())).max(2);
     let (max, shift) = (u32::from(g.format.max_value()), g.format.shift());
     let mut state = 1u32;
     let mut sample = |i: usize| {

@@ -2,6 +2,7 @@
 //! program reads arguments, shows progress, prints what happened and turns it into an exit code.
 
 mod bench;
+mod bench_card;
 mod bench_score;
 mod demo;
 mod doctor;
@@ -39,8 +40,8 @@ enum Commands {
     Presets,
     /// Make a small clip with a known pulse and sway, magnify it and measure the result.
     Demo(demo::Args),
-    /// Measure how fast this machine magnifies, beside what its memory can do.
-    Bench(bench::Args),
+    /// Measure how fast this machine magnifies, on the processor or on a card, beside what its memory can do.
+    Bench(Box<bench::Args>),
     /// Say what works on this machine, and what is missing.
     Doctor,
     /// Print a shell's completions.

@@ -3,12 +3,11 @@
 
 use std::time::Instant;
 
-use jnd_cuda::{
-    Ceilings, Context, Device, DeviceBuffer, Event, PinnedBuffer, Priority, Stream, Transfer, ceilings,
-};
-use jnd_magnify::cuda::{ClipRunner, DeviceFrames, DeviceMagnifier, Options, Session, Stage};
+use jnd_cuda::{Ceilings, Context, Device, PinnedBuffer, Transfer, ceilings};
+use jnd_magnify::cuda::measure::{self, Resident};
+use jnd_magnify::cuda::{ClipRunner, Options};
 use jnd_magnify::{Filter, Pipeline, Plan, Settings, Source, Temporal};
-use jnd_video::{ChromaRounding, Frame, Layout, Packing, PixelFormat, Rate};
+use jnd_video::{ChromaRounding, Layout, Packing, PixelFormat, Rate};
 
 const RUNS: usize = 9;
 
@@ -39,103 +38,25 @@ fn fill(out: &mut [u8], source: &Source) {
     }
 }
 
-struct Resident {
-    ms: f64,
-    stages: Vec<(Stage, f64)>,
-    memory: u64,
+fn clip(source: &Source) -> Vec<u8> {
+    let n = source.format.frame_bytes(source.width, source.height, ChromaRounding::Ceil);
+    let mut clip = vec![0u8; n * source.frames.unwrap() as usize];
+    fill(&mut clip, source);
+    clip
 }
 
-/// Bytes that each stage must move at least: each input read once, each output written once.
-fn least(plan: &Plan, frames: usize) -> Vec<(Stage, f64)> {
-    let s = plan.source();
-    let sample = s.format.bytes_per_sample();
-    let frame = s.format.frame_bytes(s.width, s.height, ChromaRounding::Ceil) as f64;
-    let (mut down, mut filter, mut render) = (frame, 0.0, 2.0 * frame);
-    let mut project = 0.0;
-    for c in plan.chains() {
-        for (k, l) in c.levels.iter().enumerate().skip(1) {
-            let value = match l.stored {
-                jnd_magnify::Stored::Samples => sample,
-                jnd_magnify::Stored::Integer { .. } => 2 * sample,
-                jnd_magnify::Stored::Float => 4,
-            } as f64;
-            let n = l.samples() as f64;
-            down += n * value;
-            if l.filtered() {
-                filter += n * value;
-                project += n * value;
-            }
-            // The change of level 1 is written by the filter and read by the last pass.
-            if k == 1 && c.last() > 0 {
-                filter += 4.0 * n;
-                render += 4.0 * n;
-            }
-        }
-    }
-    let f = frames as f64;
-    vec![
-        (Stage::Shrink, down * f),
-        (Stage::Project, project * f),
-        (Stage::Filter, filter * f),
-        (Stage::Render, render * f),
-    ]
-}
-
-fn resident(context: &Context, settings: &Settings, source: &Source, chunk: usize, stages: bool) -> Resident {
-    let frames = source.frames.unwrap() as usize;
+/// [`measure::resident`] for samples of either size.
+fn resident(context: &Context, settings: &Settings, source: &Source, chunk: usize) -> Resident {
     let plan = Plan::new(settings, source).unwrap();
-    let n = source.format.frame_bytes(source.width, source.height, ChromaRounding::Ceil) * frames;
-    let (a, b) = (DeviceBuffer::new(context, n).unwrap(), DeviceBuffer::new(context, n).unwrap());
-    let stream = Stream::new(context, Priority::Normal).unwrap();
-    let mut host = vec![0u8; n];
-    fill(&mut host, source);
-    // SAFETY: both hold n bytes.
-    unsafe { stream.upload(a.ptr(), host.as_ptr(), n) }.unwrap();
-    stream.synchronize().unwrap();
-    let (src, dst) =
-        (DeviceFrames::packed(source, a.ptr(), frames), DeviceFrames::packed(source, b.ptr(), frames));
-    let mut m = DeviceMagnifier::new(&plan, context, chunk, None).unwrap();
-    let (start, end) = (Event::timed(context).unwrap(), Event::timed(context).unwrap());
-    let mut times = Vec::new();
-    let mut sums: Vec<(Stage, Vec<f64>)> = Vec::new();
-    for run in 0..RUNS * 2 + 2 {
-        // The second half also times stages, which costs an event each.
-        let staged = run > RUNS;
-        if staged && !stages {
-            break;
-        }
-        m.reset();
-        m.time_stages(staged);
-        stream.record(&start).unwrap();
-        // SAFETY: the frames are in the two buffers, which outlive the stream's work.
-        unsafe {
-            if m.needs_two_passes() {
-                m.observe(&stream, &src).unwrap();
-                m.begin_render().unwrap();
-            }
-            m.push(&stream, &src, &dst).unwrap();
-        }
-        stream.record(&end).unwrap();
-        end.synchronize().unwrap();
-        if run == 0 {
-            continue;
-        }
-        if staged {
-            for (s, ms) in m.stage_times().unwrap() {
-                match sums.iter_mut().find(|x| x.0 == s) {
-                    Some(x) => x.1.push(ms),
-                    None => sums.push((s, vec![ms])),
-                }
-            }
-        } else {
-            times.push(end.elapsed_ms(&start).unwrap());
+    let clip = clip(source);
+    match source.format.bytes_per_sample() {
+        1 => measure::resident(context, &plan, chunk, &clip, RUNS),
+        _ => {
+            let wide: Vec<u16> = clip.chunks_exact(2).map(|b| u16::from_ne_bytes([b[0], b[1]])).collect();
+            measure::resident(context, &plan, chunk, &wide, RUNS)
         }
     }
-    Resident {
-        ms: median(times),
-        stages: sums.into_iter().map(|(s, v)| (s, median(v))).collect(),
-        memory: m.memory(),
-    }
+    .unwrap()
 }
 
 fn configurations() -> Vec<(&'static str, Settings, Source)> {
@@ -206,7 +127,7 @@ fn main() {
 }
 
 fn stage_table(context: &Context, c: &Ceilings, name: &str, settings: &Settings, source: &Source) {
-    let r = resident(context, settings, source, 0, true);
+    let r = resident(context, settings, source, 0);
     let plan = Plan::new(settings, source).unwrap();
     let frames = source.frames.unwrap() as usize;
     let bins = match plan.temporal() {
@@ -219,14 +140,15 @@ fn stage_table(context: &Context, c: &Ceilings, name: &str, settings: &Settings,
         r.memory as f64 / 1e6,
         if bins > 0 { format!(", {bins} bins") } else { String::new() }
     );
-    let bytes = least(&plan, frames);
-    for (stage, ms) in r.stages {
-        let b = bytes.iter().find(|b| b.0 == stage).map_or(0.0, |b| b.1);
+    for row in r.stages {
+        let (of, rate) = row.ceiling(c);
+        let speed = row.gigabytes_per_second();
         println!(
-            "    {stage:8} {ms:7.3} ms {:7.0} MB {:6.0} GB/s {:4.0} %",
-            b / 1e6,
-            b / ms / 1e6,
-            b / ms / 1e4 / c.copy
+            "    {:8} {:7.3} ms {:7.0} MB {speed:6.0} GB/s {:4.0} % of {of}",
+            row.stage,
+            row.ms,
+            row.bytes() as f64 / 1e6,
+            speed * 100.0 / rate
         );
     }
 }
@@ -236,7 +158,7 @@ fn chunks(context: &Context) {
         let (name, settings, source) = configurations().swap_remove(i);
         let mut line = format!("{name}:");
         for chunk in [1, 4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 291] {
-            let r = resident(context, &settings, &source, chunk, false);
+            let r = resident(context, &settings, &source, chunk);
             line += &format!(" {chunk}:{:.3}", r.ms);
         }
         println!("{line} (ms by chunk length)");
@@ -247,38 +169,20 @@ fn sessions(context: &Context, c: &Ceilings) {
     for i in [0, 5, 7] {
         let (name, settings, source) = configurations().swap_remove(i);
         let plan = Plan::new(&settings, &source).unwrap();
-        let frame = source.format.frame_bytes(source.width, source.height, ChromaRounding::Ceil);
-        let n = frame * source.frames.unwrap() as usize;
-        let mut pinned_in = PinnedBuffer::new(context, n, Transfer::Download).unwrap();
-        let mut pinned_out = PinnedBuffer::new(context, n, Transfer::Download).unwrap();
-        fill(pinned_in.as_mut_slice(), &source);
-        let input = pinned_in.as_slice().to_vec();
-        let mut output = vec![1u8; n];
-        let bus = n as f64 / c.both / 1e6;
+        let clip = clip(&source);
+        let mut out = vec![1u8; clip.len()];
+        let bus = clip.len() as f64 / c.both / 1e6;
         for chunk in [0, 4, 8, 16, 24, 32] {
             let options = Options { chunk, ..Default::default() };
-            let opened = Instant::now();
-            let mut runner = ClipRunner::new(&plan, context, &options).unwrap();
-            let opened = opened.elapsed().as_secs_f64() * 1e3;
-            let (mut a, mut b) = (Vec::new(), Vec::new());
-            for run in 0..=RUNS {
-                let t = Instant::now();
-                runner.run(pinned_in.as_slice(), pinned_out.as_mut_slice()).unwrap();
-                let pinned = t.elapsed().as_secs_f64() * 1e3;
-                let t = Instant::now();
-                runner.run(&input, &mut output).unwrap();
-                if run > 0 {
-                    a.push(pinned);
-                    b.push(t.elapsed().as_secs_f64() * 1e3);
-                }
-            }
-            assert!(output == pinned_out.as_slice());
+            let r = measure::host_to_host(context, &plan, &options, &clip, &mut out, RUNS).unwrap();
+            assert!(r.same);
             println!(
-                "{name}, host to host, chunk {}: pinned {:.2} ms, pageable {:.2} ms (bus alone {bus:.2}); session {:.0} MB, opened in {opened:.0} ms",
-                runner.chunk(),
-                median(a),
-                median(b),
-                runner.memory() as f64 / 1e6
+                "{name}, host to host, chunk {}: pinned {:.2} ms, pageable {:.2} ms (bus alone {bus:.2}); session {:.0} MB, opened in {:.0} ms",
+                r.chunk,
+                r.pinned_ms,
+                r.pageable_ms,
+                r.memory as f64 / 1e6,
+                r.opened_ms
             );
         }
     }
@@ -313,31 +217,14 @@ fn wide(context: &Context, c: &Ceilings) {
 }
 
 fn live(context: &Context, started: Instant) {
-    let source = source(Layout::Yuv420, 8, 1920, 1080, 300);
+    let source = Source { frames: Some(1), ..source(Layout::Yuv420, 8, 1920, 1080, 1) };
     let plan = Plan::new(&Settings::default(), &source).unwrap();
-    let mut session =
-        Session::with_context(&plan, context, &Options { chunk: 1, ..Default::default() }).unwrap();
-    let mut frame = Frame::new(source.format, source.width, source.height).unwrap();
-    fill(frame.bytes_mut(), &source);
-    let mut out = frame.clone();
-    let mut times = Vec::new();
-    for i in 0..1000 {
-        let t = Instant::now();
-        session.push(&frame.view(), &mut out.view_mut()).unwrap();
-        times.push(t.elapsed().as_secs_f64() * 1e3);
-        if i == 0 {
-            println!(
-                "first frame out {:.0} ms after the start of the process",
-                started.elapsed().as_secs_f64() * 1e3
-            );
-        }
-    }
-    times.drain(..20);
-    times.sort_by(f64::total_cmp);
+    let clip = clip(&source);
+    let ready = started.elapsed().as_secs_f64() * 1e3;
+    let r = measure::live(context, &plan, &clip, 1000).unwrap();
+    println!("first frame out {:.0} ms after the start of the process", ready + r.opened + r.first);
     println!(
         "live 1080p yuv420: median {:.3} ms, 99th percentile {:.3}, worst {:.3}",
-        times[times.len() / 2],
-        times[times.len() * 99 / 100],
-        times[times.len() - 1]
+        r.median, r.p99, r.worst
     );
 }

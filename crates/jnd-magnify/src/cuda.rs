@@ -15,6 +15,7 @@ use crate::{Error, Result};
 mod args;
 mod clip;
 mod compute;
+pub mod measure;
 mod memory;
 mod ring;
 mod session;

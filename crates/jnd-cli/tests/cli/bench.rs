@@ -40,3 +40,28 @@ fn scoring_is_measured_for_every_feature() {
     run(&mut jnd(&["bench", "score", "--size", "64x64:yuv420p:25"])).fails(1, &["32x32"]);
     run(&mut jnd(&["bench", "score", "--device", "cuda:4096"])).fails(1, &[]);
 }
+
+#[test]
+fn a_card_that_is_not_there_is_said_in_one_line() {
+    let few = ["--size", "48x40:yuv420p:30", "--frames", "12", "--repeats", "1", "--threads", "1"];
+    let bench = |device| run(&mut jnd(&[&["bench", "--device", device][..], &few].concat()));
+    let ran = bench("cuda:4096").fails(1, &[]);
+    assert!(ran.stdout.is_empty());
+    let ran = bench("gpu").says("auto, cpu, cuda, or cuda:N");
+    assert_eq!(ran.code, Some(2));
+    // An environment that hides every card, whatever the machine has.
+    let hidden = |device| {
+        let mut command = jnd(&[&["bench", "--device", device][..], &few].concat());
+        run(command.env("CUDA_VISIBLE_DEVICES", ""))
+    };
+    let ran = hidden("cuda").fails(1, &["no CUDA device can be used: "]);
+    assert!(ran.stdout.is_empty());
+    // Any device will do, and the processor does, and says why.
+    let text = String::from_utf8(hidden("auto").ok().stdout).expect("text");
+    let mut lines = text.lines();
+    assert!(
+        lines.next().is_some_and(|l| l.starts_with("on the processor: no CUDA device can be used: ")),
+        "{text}"
+    );
+    assert!(lines.next().is_some_and(|l| l.starts_with("12 frames of 48x40")), "{text}");
+}
