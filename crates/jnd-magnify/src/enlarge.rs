@@ -90,21 +90,7 @@ pub(crate) fn horizontal(
     channels: usize,
     out: &mut [f32],
 ) {
-    #[allow(unused_mut, reason = "only some targets have vector code of their own")]
-    let mut done = 0;
-    #[cfg(target_arch = "x86_64")]
-    if level.isa() >= simd::Isa::Avx512 {
-        use crate::render::x86::{Row, enlarged};
-        let row = Row { delta: v, pairs: m / 2, x: &[][..], shift: 0, max: 0.0 };
-        // SAFETY: the level proves that the instructions exist.
-        done = unsafe {
-            match channels {
-                1 => enlarged::<f32, 1, false>(row, out),
-                2 => enlarged::<f32, 2, false>(row, out),
-                _ => enlarged::<f32, 3, false>(row, out),
-            }
-        };
-    }
+    let done = crate::render::widened(level, v, m / 2, channels, out);
     horizontal_rest(level, v, n, m, channels, done, out);
 }
 

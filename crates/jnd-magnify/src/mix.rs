@@ -1,6 +1,10 @@
 //! RGB: mixing to luma on the way down, and of the changes on the way up.
 
 #[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+#[cfg(target_arch = "x86_64")]
 mod x86;
 
 use jnd_video::simd;
@@ -52,12 +56,57 @@ fn matrix_body(x: &mut [f32], order: [usize; 3], interleaved: bool, a: [[f32; 3]
 }
 
 jnd_video::dispatch! {
-    /// Luma of a row of pixels; `at` gives the first element of R, G and B, `step` the distance of a channel's elements.
-    pub(crate) fn luma<T: Value>(x: &[T], at: [usize; 3], step: usize, y: [f32; 3], out: &mut [f32]) = luma_body;
+    fn luma_rest<T: Value>(x: &[T], at: [usize; 3], step: usize, y: [f32; 3], out: &mut [f32]) = luma_body;
 }
 jnd_video::dispatch! {
     fn matrix_rest(x: &mut [f32], order: [usize; 3], interleaved: bool, a: [[f32; 3]; 3]) = matrix_body;
 }
+
+/// Luma of a row of pixels; `at` gives the first element of R, G and B, `step` the distance of a channel's elements.
+pub(crate) fn luma<T: Luma>(
+    level: simd::Level,
+    x: &[T],
+    at: [usize; 3],
+    step: usize,
+    y: [f32; 3],
+    out: &mut [f32],
+) {
+    let done = if step == 3 { T::inner(level, x, at, y, out) } else { 0 };
+    // Interleaved pixels go on where the rows end; the places of separate channels are counted from the start.
+    luma_rest(level, &x[done * 3..], at, step, y, &mut out[done..]);
+}
+
+/// Types whose interleaved pixels may have vector code of their own for luma.
+pub(crate) trait Luma: Value {
+    /// Makes the first pixels, and says how many.
+    fn inner(level: simd::Level, x: &[Self], at: [usize; 3], y: [f32; 3], out: &mut [f32]) -> usize {
+        let _ = (level, x, at, y, out);
+        0
+    }
+}
+
+/// Samples of the frame: only the colour pipeline at level 0 mixes them.
+impl Luma for u8 {}
+
+macro_rules! luma {
+    ($t:ty, $rows:ident) => {
+        impl Luma for $t {
+            fn inner(level: simd::Level, x: &[Self], at: [usize; 3], y: [f32; 3], out: &mut [f32]) -> usize {
+                match level.isa() {
+                    #[cfg(target_arch = "x86_64")]
+                    // SAFETY: the level proves that the instructions exist.
+                    simd::Isa::Avx2 | simd::Isa::Avx512 => unsafe { avx2::$rows(x, at, y, out) },
+                    #[cfg(target_arch = "aarch64")]
+                    // SAFETY: as above.
+                    simd::Isa::Neon => unsafe { neon::$rows(x, at, y, out) },
+                    _ => 0,
+                }
+            }
+        }
+    };
+}
+luma!(u16, luma_u16);
+luma!(u32, luma_u32);
 
 /// Multiplies the three channels of a row by a matrix, in place.
 pub(crate) fn matrix(
@@ -67,19 +116,30 @@ pub(crate) fn matrix(
     interleaved: bool,
     a: [[f32; 3]; 3],
 ) {
-    #[allow(unused_mut, reason = "only some targets have vector code of their own")]
-    let mut done = 0;
-    #[cfg(target_arch = "x86_64")]
-    if interleaved && level.isa() >= simd::Isa::Avx512 {
-        // SAFETY: the level proves that the instructions exist.
-        done = unsafe {
+    /// The two orders in which interleaved channels come.
+    #[allow(unused_macros, reason = "other targets have no vector code of their own")]
+    macro_rules! rows {
+        ($module:ident) => {
             match order {
-                [0, 1, 2] => x86::matrix::<0, 1, 2>(x, a),
-                [2, 1, 0] => x86::matrix::<2, 1, 0>(x, a),
+                [0, 1, 2] => $module::matrix::<0, 1, 2>(x, a),
+                [2, 1, 0] => $module::matrix::<2, 1, 0>(x, a),
                 _ => 0,
             }
         };
     }
+    let done = match level.isa() {
+        _ if !interleaved => 0,
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the level proves that the instructions exist.
+        simd::Isa::Avx512 => unsafe { rows!(x86) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        simd::Isa::Avx2 => unsafe { rows!(avx2) },
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: as above.
+        simd::Isa::Neon => unsafe { rows!(neon) },
+        _ => 0,
+    };
     matrix_rest(level, &mut x[done..], order, interleaved, a);
 }
 
@@ -102,10 +162,30 @@ mod tests {
                             want[at(p, c)] = (a[i][0] * r + a[i][1] * g) + a[i][2] * b;
                         }
                     }
+                    let (first, step) = if interleaved { (order, 3) } else { (order.map(|c| c * n), 1) };
+                    let integers: Vec<u16> = (0..3 * n).map(|i| (i * 7919 % 65281) as u16).collect();
+                    let deep: Vec<u32> =
+                        integers.iter().map(|&v| u32::from(v) * 257 - u32::from(v) / 3).collect();
+                    let bytes: Vec<u8> = integers.iter().map(|&v| v as u8).collect();
+                    let luma_of = |x: &dyn Fn(usize) -> f32| -> Vec<f32> {
+                        (0..n)
+                            .map(|p| {
+                                let [r, g, b] = order.map(|c| x(at(p, c)));
+                                (a[0][0] * r + a[0][1] * g) + a[0][2] * b
+                            })
+                            .collect()
+                    };
                     for level in simd::Level::available() {
                         let mut got = x.clone();
                         matrix(level, &mut got, order, interleaved, a);
                         assert_eq!(got, want, "{level} {n} {order:?} {interleaved}");
+                        let mut got = vec![0.0; n];
+                        luma(level, &integers, first, step, a[0], &mut got);
+                        assert_eq!(got, luma_of(&|i| integers[i].single()), "u16 {level} {n} {order:?}");
+                        luma(level, &deep, first, step, a[0], &mut got);
+                        assert_eq!(got, luma_of(&|i| deep[i].single()), "u32 {level} {n} {order:?}");
+                        luma(level, &bytes, first, step, a[0], &mut got);
+                        assert_eq!(got, luma_of(&|i| bytes[i].single()), "u8 {level} {n} {order:?}");
                     }
                 }
             }

@@ -3,9 +3,9 @@
 use jnd_video::{Plane, PlaneMut, Planes, PlanesMut, Sample};
 
 /// A frame's sample, and the integer that holds its first halving exactly.
-pub(crate) trait Pixel: Sample + Value + crate::render::Render {
+pub(crate) trait Pixel: Sample + crate::mix::Luma + crate::render::Render {
     /// `u16` for 8-bit samples, `u32` for deeper ones.
-    type Int: Int + crate::shrink::Halve;
+    type Int: Int + crate::mix::Luma + crate::shrink::Halve;
     /// The planes of a frame of such samples.
     fn planes<'a>(planes: &Planes<'a>) -> Option<[Plane<'a, Self>; 3]>;
     /// The planes of a frame of such samples, to write to.

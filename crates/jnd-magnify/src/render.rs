@@ -1,7 +1,11 @@
 //! Adding the change to the frame: the one place where anything is rounded to integers or clamped.
 
 #[cfg(target_arch = "x86_64")]
-pub(crate) mod x86;
+mod avx2;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+#[cfg(target_arch = "x86_64")]
+mod x86;
 
 use jnd_video::{Sample, simd};
 
@@ -112,6 +116,60 @@ pub(crate) trait Render: Sample {
     fn plain(level: simd::Level, x: &[Self], shift: u32, delta: &[f32], max: f32, out: &mut [Self]) -> usize;
 }
 
+/// A row to enlarge and add. `delta` holds pixels of some channels; the frame's row has twice as many pixels, of as many
+/// channels, or of three that all get the one change.
+#[derive(Clone, Copy)]
+pub(crate) struct Row<'a, S> {
+    /// Padded, as `crate::enlarge` describes.
+    delta: &'a [f32],
+    /// Pixels of `delta` whose even and odd outputs both exist.
+    pairs: usize,
+    x: &'a [S],
+    shift: u32,
+    max: f32,
+}
+
+/// Runs the rows that a level has: `$f` with the channels of the change, and whether it is spread over three.
+macro_rules! enlarged_rows {
+    ($level:expr, $channels:expr, $row:expr, $out:expr) => {{
+        #[allow(unused_macros, reason = "other targets have no vector code of their own")]
+        macro_rules! rows {
+            ($module:ident) => {
+                // SAFETY: the level proves that the instructions exist.
+                unsafe {
+                    match $channels {
+                        (1, 1) => $module::enlarged::<_, 1, false>($row, $out),
+                        (1, _) => $module::enlarged::<_, 1, true>($row, $out),
+                        (2, _) => $module::enlarged::<_, 2, false>($row, $out),
+                        _ => $module::enlarged::<_, 3, false>($row, $out),
+                    }
+                }
+            };
+        }
+        match $level.isa() {
+            #[cfg(target_arch = "x86_64")]
+            simd::Isa::Avx512 => rows!(x86),
+            #[cfg(target_arch = "x86_64")]
+            simd::Isa::Avx2 => rows!(avx2),
+            #[cfg(target_arch = "aarch64")]
+            simd::Isa::Neon => rows!(neon),
+            _ => 0,
+        }
+    }};
+}
+
+/// Enlarges the first `pairs` pixels of a padded row of changes, as far as there is vector code for it; how many.
+pub(crate) fn widened(
+    level: simd::Level,
+    delta: &[f32],
+    pairs: usize,
+    channels: usize,
+    out: &mut [f32],
+) -> usize {
+    let row = Row { delta, pairs, x: &[][..], shift: 0, max: 0.0 };
+    enlarged_rows!(level, (channels, channels), row, out)
+}
+
 macro_rules! render {
     ($t:ty) => {
         impl Render for $t {
@@ -125,21 +183,8 @@ macro_rules! render {
                 max: f32,
                 out: &mut [Self],
             ) -> usize {
-                #[cfg(target_arch = "x86_64")]
-                if level.isa() >= simd::Isa::Avx512 {
-                    let row = x86::Row { delta, pairs, x, shift, max };
-                    // SAFETY: the level proves that the instructions exist.
-                    return unsafe {
-                        match channels {
-                            (1, 1) => x86::enlarged::<_, 1, false>(row, out),
-                            (1, _) => x86::enlarged::<_, 1, true>(row, out),
-                            (2, _) => x86::enlarged::<_, 2, false>(row, out),
-                            _ => x86::enlarged::<_, 3, false>(row, out),
-                        }
-                    };
-                }
-                let _ = (level, delta, pairs, channels, x, shift, max, out);
-                0
+                let row = Row { delta, pairs, x, shift, max };
+                enlarged_rows!(level, channels, row, out)
             }
 
             fn plain(
@@ -150,14 +195,19 @@ macro_rules! render {
                 max: f32,
                 out: &mut [Self],
             ) -> usize {
-                #[cfg(target_arch = "x86_64")]
-                if level.isa() >= simd::Isa::Avx512 {
-                    let row = x86::Row { delta, pairs: 0, x, shift, max };
+                let row = Row { delta, pairs: 0, x, shift, max };
+                match level.isa() {
+                    #[cfg(target_arch = "x86_64")]
                     // SAFETY: the level proves that the instructions exist.
-                    return unsafe { x86::plain(row, out) };
+                    simd::Isa::Avx512 => unsafe { x86::plain(row, out) },
+                    #[cfg(target_arch = "x86_64")]
+                    // SAFETY: as above.
+                    simd::Isa::Avx2 => unsafe { avx2::plain(row, out) },
+                    #[cfg(target_arch = "aarch64")]
+                    // SAFETY: as above.
+                    simd::Isa::Neon => unsafe { neon::plain(row, out) },
+                    _ => 0,
                 }
-                let _ = (level, x, shift, delta, max, out);
-                0
             }
         }
     };
@@ -167,7 +217,7 @@ render!(u16);
 
 /// Whether [`enlarged`] is faster than enlarging and adding one after the other.
 pub(crate) fn fused(level: simd::Level) -> bool {
-    level.isa() >= simd::Isa::Avx512
+    level.isa() > simd::Isa::Scalar
 }
 
 jnd_video::dispatch! {

@@ -2,6 +2,10 @@
 //! samples is exact.
 
 #[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+#[cfg(target_arch = "x86_64")]
 mod x86;
 
 use jnd_video::simd;
@@ -151,7 +155,7 @@ pub(crate) trait Halve: Value {
 }
 
 macro_rules! halve {
-    ($t:ty, $avx512:ident) => {
+    ($t:ty, $avx512:ident, $rows:ident) => {
         impl Halve for $t {
             fn inner(
                 level: simd::Level,
@@ -162,13 +166,29 @@ macro_rules! halve {
                 out: &mut [Self],
             ) -> usize {
                 #[cfg(target_arch = "x86_64")]
-                if level.isa() >= simd::Isa::Avx512 {
+                match (level.isa(), channels) {
+                    // SAFETY: the level proves that the instructions exist.
+                    (simd::Isa::Avx512, 1) => return unsafe { x86::$avx512::<1>(v, n, scale, out) },
+                    // SAFETY: as above.
+                    (simd::Isa::Avx512, 2) => return unsafe { x86::$avx512::<2>(v, n, scale, out) },
+                    // SAFETY: as above.
+                    (simd::Isa::Avx512, _) => return unsafe { x86::$avx512::<3>(v, n, scale, out) },
+                    // SAFETY: as above.
+                    (simd::Isa::Avx2, 1) => return unsafe { avx2::$rows::<1>(v, n, scale, out) },
+                    // SAFETY: as above.
+                    (simd::Isa::Avx2, 2) => return unsafe { avx2::$rows::<2>(v, n, scale, out) },
+                    // SAFETY: as above.
+                    (simd::Isa::Avx2, _) => return unsafe { avx2::$rows::<3>(v, n, scale, out) },
+                    _ => {}
+                }
+                #[cfg(target_arch = "aarch64")]
+                if level.isa() == simd::Isa::Neon {
                     // SAFETY: the level proves that the instructions exist.
                     return unsafe {
                         match channels {
-                            1 => x86::$avx512::<1>(v, n, scale, out),
-                            2 => x86::$avx512::<2>(v, n, scale, out),
-                            _ => x86::$avx512::<3>(v, n, scale, out),
+                            1 => neon::$rows::<1>(v, n, scale, out),
+                            2 => neon::$rows::<2>(v, n, scale, out),
+                            _ => neon::$rows::<3>(v, n, scale, out),
                         }
                     };
                 }
@@ -178,9 +198,9 @@ macro_rules! halve {
         }
     };
 }
-halve!(u16, u16_avx512);
-halve!(u32, u32_avx512);
-halve!(f32, f32_avx512);
+halve!(u16, u16_avx512, u16_rows);
+halve!(u32, u32_avx512, u32_rows);
+halve!(f32, f32_avx512, f32_rows);
 
 #[cfg(test)]
 mod tests {

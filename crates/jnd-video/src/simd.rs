@@ -2,7 +2,7 @@
 //!
 //! One body of code is compiled several times, each time with other instructions allowed ([`dispatch!`](crate::dispatch));
 //! the compiler vectorises it, never reorders it and never fuses a multiply with an add, so that every level gives
-//! the same bits. The level is detected once. The environment variable `JND_SIMD` (`scalar`, `avx2`, `avx512`)
+//! the same bits. The level is detected once. The environment variable `JND_SIMD` (`scalar`, `neon`, `avx2`, `avx512`)
 //! lowers it, for tests and comparisons; it never raises it above what the machine has.
 
 use std::sync::OnceLock;
@@ -16,8 +16,11 @@ pub struct Level(Isa);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Isa {
-    /// What every machine of the target has (SSE2 on x86-64, NEON on AArch64).
+    /// Nothing but what the compiler makes of plain code for every machine of the target (SSE2 on x86-64, NEON on
+    /// AArch64).
     Scalar,
+    /// Code written for NEON, which every AArch64 machine has.
+    Neon,
     /// AVX2.
     Avx2,
     /// AVX-512 with the F, BW, DQ and VL parts.
@@ -29,15 +32,26 @@ impl Isa {
     pub fn name(self) -> &'static str {
         match self {
             Self::Scalar => "scalar",
+            Self::Neon => "neon",
             Self::Avx2 => "avx2",
             Self::Avx512 => "avx512",
         }
     }
 
+    /// All of them, from the least to the most capable.
+    const ALL: [Self; 4] = [Self::Scalar, Self::Neon, Self::Avx2, Self::Avx512];
+
+    /// Whether machines of this target may have it.
+    fn fits_target(self) -> bool {
+        match self {
+            Self::Scalar => true,
+            Self::Neon => cfg!(target_arch = "aarch64"),
+            Self::Avx2 | Self::Avx512 => cfg!(target_arch = "x86_64"),
+        }
+    }
+
     fn parse(name: &str) -> Option<Self> {
-        [Self::Scalar, Self::Avx2, Self::Avx512]
-            .into_iter()
-            .find(|i| i.name().eq_ignore_ascii_case(name.trim()))
+        Self::ALL.into_iter().find(|i| i.name().eq_ignore_ascii_case(name.trim()))
     }
 }
 
@@ -76,18 +90,24 @@ impl Level {
                 return Self(Isa::Avx2);
             }
         }
-        Self::SCALAR
+        if cfg!(target_arch = "aarch64") { Self(Isa::Neon) } else { Self::SCALAR }
     }
 
     /// All levels this machine has, from the lowest; tests run each.
     pub fn available() -> Vec<Self> {
         let best = Self::detected();
-        [Isa::Scalar, Isa::Avx2, Isa::Avx512].into_iter().filter(|&i| i <= best.0).map(Self).collect()
+        Isa::ALL.into_iter().filter(|&i| i <= best.0 && i.fits_target()).map(Self).collect()
     }
 
-    /// This level or `isa`, whichever is lower.
+    /// This level or `isa`, whichever is lower; scalar where `isa` belongs to another target.
     pub fn lowered_to(self, isa: Isa) -> Self {
-        Self(self.0.min(isa))
+        if isa > self.0 {
+            self
+        } else if isa.fits_target() {
+            Self(isa)
+        } else {
+            Self::SCALAR
+        }
     }
 
     /// The instruction set.
@@ -170,10 +190,15 @@ mod tests {
 
     #[test]
     fn names_are_read_back() {
-        for isa in [Isa::Scalar, Isa::Avx2, Isa::Avx512] {
+        for isa in Isa::ALL {
             assert_eq!(Isa::parse(isa.name()), Some(isa));
+            assert!(Level::available().contains(&best_below(isa)), "{isa:?}");
         }
         assert_eq!(Isa::parse("sse9"), None);
+    }
+
+    fn best_below(isa: Isa) -> Level {
+        Level::detected().lowered_to(isa)
     }
 
     #[inline(always)]

@@ -2,18 +2,7 @@
 
 use std::arch::x86_64::*;
 
-/// A row to enlarge and add. `delta` holds pixels of `C` channels; the frame's row has twice as many pixels, of `C`
-/// channels, or of three that all get the one change (`SPREAD`).
-#[derive(Clone, Copy)]
-pub(crate) struct Row<'a, S> {
-    /// Padded, as `crate::enlarge` describes.
-    pub(crate) delta: &'a [f32],
-    /// Pixels of `delta` whose even and odd outputs both exist.
-    pub(crate) pairs: usize,
-    pub(crate) x: &'a [S],
-    pub(crate) shift: u32,
-    pub(crate) max: f32,
-}
+use super::Row;
 
 /// Which lanes of the even sums (0 to 15) and of the odd ones (16 to 31) 16 outputs are, from output `start` of a
 /// group of sums on.
