@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, s
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::{Error, Frame, FrameSink, FrameSource, Result, StreamInfo};
+use crate::{ChromaRounding, Error, Frame, FrameSink, FrameSource, Result, StreamInfo};
 
 /// How often a waiting thread looks whether it should stop.
 const POLL: Duration = Duration::from_millis(50);
@@ -16,8 +16,15 @@ const POLL: Duration = Duration::from_millis(50);
 /// How long a dropped writer waits for its thread to remove the partial output.
 const GRACE: Duration = Duration::from_millis(800);
 
-/// Frames in flight on each side unless told otherwise.
+/// Frames in flight on each side unless told otherwise: enough that bursts of a codec hold nothing up.
 pub const DEFAULT_DEPTH: usize = 4;
+
+/// The same for large frames. One is filled while the other is used; a codec takes so long for one of these that more
+/// would only take memory.
+const LARGE_DEPTH: usize = 2;
+
+/// Bytes from which a frame is large.
+const LARGE: usize = 4 << 20;
 
 fn lost(what: &str) -> Error {
     Error::io(what, std::io::Error::other("the thread ended early"))
@@ -321,17 +328,21 @@ impl Drop for WriteBehind {
 }
 
 /// How [`pump`] works.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct PumpOptions {
-    /// Frames in flight on each side.
-    pub depth: usize,
+    /// Frames in flight on each side, the one at work included, at least 2; `None` for [`DEFAULT_DEPTH`], or fewer where
+    /// frames are large.
+    pub depth: Option<usize>,
     /// Set it to end the run with [`Error::Interrupted`].
     pub stop: Option<Arc<AtomicBool>>,
 }
 
-impl Default for PumpOptions {
-    fn default() -> Self {
-        Self { depth: DEFAULT_DEPTH, stop: None }
+impl PumpOptions {
+    /// Frames in flight on each side for frames of this stream, the one at work included.
+    pub fn depth_for(&self, info: &StreamInfo) -> usize {
+        let bytes = info.format.frame_bytes(info.width, info.height, ChromaRounding::Ceil);
+        let own = if bytes < LARGE { DEFAULT_DEPTH } else { LARGE_DEPTH };
+        self.depth.unwrap_or(own).max(2)
     }
 }
 
@@ -360,8 +371,10 @@ pub fn pump<E: From<Error>>(
     mut step: impl FnMut(&Frame, &mut Frame) -> std::result::Result<(), E>,
 ) -> std::result::Result<Pumped, E> {
     let mut frame = source.new_frame()?;
-    let mut reader = ReadAhead::new(source, options.depth, options.stop.clone())?;
-    let mut writer = Box::new(WriteBehind::new(sink, out, options.depth, options.stop.clone())?);
+    // The frame at work is one of those in flight.
+    let ahead = options.depth_for(source.info()) - 1;
+    let mut reader = ReadAhead::new(source, ahead, options.stop.clone())?;
+    let mut writer = Box::new(WriteBehind::new(sink, out, options.depth_for(out), options.stop.clone())?);
     let mut frames = 0;
     let truncated = loop {
         match reader.read(&mut frame) {
@@ -477,7 +490,7 @@ mod tests {
 
     #[test]
     fn frames_keep_their_order_and_times() {
-        for depth in [1, 2, 5] {
+        for depth in [None, Some(0), Some(1), Some(2), Some(5)] {
             let sink = Kept::default();
             let (seen, finished) = (sink.seen.clone(), sink.finished.clone());
             let options = PumpOptions { depth, stop: None };
@@ -487,6 +500,15 @@ mod tests {
             let want: Vec<_> = (0..100).map(|i| (i, (2 * i) as u8)).collect();
             assert_eq!(*seen.lock().unwrap(), want);
         }
+    }
+
+    #[test]
+    fn large_frames_take_fewer_places() {
+        let format = PixelFormat::new(Layout::Yuv420, 8).unwrap();
+        let info = |w, h| StreamInfo::new(format, w, h, Rate::new(25, 1).unwrap()).unwrap();
+        let (own, asked) = (PumpOptions::default(), PumpOptions { depth: Some(5), stop: None });
+        assert_eq!((own.depth_for(&info(1920, 1080)), own.depth_for(&info(3840, 2160))), (4, 2));
+        assert_eq!((asked.depth_for(&info(1920, 1080)), asked.depth_for(&info(3840, 2160))), (5, 5));
     }
 
     #[test]
@@ -528,7 +550,7 @@ mod tests {
             }
         }
         let stop = Arc::new(AtomicBool::new(false));
-        let options = PumpOptions { depth: 2, stop: Some(stop.clone()) };
+        let options = PumpOptions { depth: Some(2), stop: Some(stop.clone()) };
         let start = std::time::Instant::now();
         std::thread::spawn(move || {
             std::thread::sleep(Duration::from_millis(100));

@@ -127,9 +127,9 @@ impl Setup {
         let source = open(&Input::Path(self.input.clone()), &self.open())?;
         let info = source.info().clone();
         let sink = create(&output, &info, &self.create())?;
-        let depth = PumpOptions::default().depth;
+        let depth = PumpOptions::default().depth_for(&info);
         let mut frame = source.new_frame()?;
-        let mut reader = ReadAhead::new(source, depth, None)?;
+        let mut reader = ReadAhead::new(source, depth - 1, None)?;
         let mut writer = Box::new(WriteBehind::new(sink, &info, depth, None)?);
         let mut frames = 0;
         while reader.read(&mut frame)? {

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use jnd_magnify::cuda::Session;
 use jnd_video::{
-    Error, Frame, FrameSink, FrameSource, PumpOptions, Pumped, ReadAhead, StreamInfo, WriteBehind,
+    DEFAULT_DEPTH, Error, Frame, FrameSink, FrameSource, PumpOptions, Pumped, ReadAhead, StreamInfo,
+    WriteBehind,
 };
 
 use crate::Result;
@@ -75,8 +76,9 @@ pub(super) fn stream(
     tick: &mut dyn FnMut(),
 ) -> Result<Pumped> {
     let mut frame = source.new_frame()?;
-    let mut reader = ReadAhead::new(source, options.depth, options.stop.clone())?;
-    let writer = Box::new(WriteBehind::new(sink, out, options.depth, options.stop.clone())?);
+    let depth = options.depth.unwrap_or(DEFAULT_DEPTH);
+    let mut reader = ReadAhead::new(source, depth, options.stop.clone())?;
+    let writer = Box::new(WriteBehind::new(sink, out, depth, options.stop.clone())?);
     let mut flow = Flow { session, writer, times: VecDeque::new(), empty: None, written: 0, tick };
     let truncated = loop {
         if !reader.is_ready() {
@@ -106,7 +108,8 @@ pub(super) fn replay(
     session: &mut Session,
     tick: &mut dyn FnMut(),
 ) -> Result<Pumped> {
-    let writer = Box::new(WriteBehind::new(sink, out, options.depth, options.stop.clone())?);
+    let depth = options.depth.unwrap_or(DEFAULT_DEPTH);
+    let writer = Box::new(WriteBehind::new(sink, out, depth, options.stop.clone())?);
     let mut flow = Flow { session, writer, times: VecDeque::new(), empty: None, written: 0, tick };
     for &time in times {
         flow.feed(time, Session::feed_kept)?;

@@ -145,7 +145,7 @@ impl<'a> Run<'a, '_> {
     ) -> Result<Pass> {
         let options = self.job.pump_options();
         let mut frame = source.new_frame()?;
-        let mut reader = ReadAhead::new(source, options.depth, options.stop)?;
+        let mut reader = ReadAhead::new(source, options.depth_for(&self.info) - 1, options.stop)?;
         let mut frames = 0;
         let truncated = loop {
             match reader.read(&mut frame) {
