@@ -105,37 +105,54 @@ pub(crate) struct TableArgs {
     pub(crate) bin_count: i32,
     pub(crate) frames: i32,
     pub(crate) row: i32,
-    pub(crate) pad: i32,
+    pub(crate) pass: i32,
+}
+
+/// Entries of one launch of the ideal filter: its levels, of which one may be three planes of the frames.
+pub(crate) const MAX_IDEAL: usize = 20;
+
+/// How a level's values lie there: the forms of ideal.cu.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(i32)]
+pub(crate) enum Form {
+    SamplesU8,
+    SamplesU16,
+    LevelU16,
+    LevelU32,
+    LevelF32,
 }
 
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct ProjectArgs {
-    pub(crate) input: Planes,
+pub(crate) struct IdealLevel {
+    pub(crate) x: Planes,
+    pub(crate) up: Planes,
     pub(crate) first: u64,
     pub(crate) c: u64,
     pub(crate) s: u64,
-    pub(crate) pairs: u64,
     pub(crate) cells: i64,
-    pub(crate) bins: i32,
-    pub(crate) frames: i32,
+    pub(crate) h: f64,
+    pub(crate) pitch: i32,
+    pub(crate) planes: i32,
+    pub(crate) form: i32,
     pub(crate) shift: i32,
-    pub(crate) start: i32,
+    pub(crate) begin: i32,
+    pub(crate) parts: i32,
 }
 
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct SynthesiseArgs {
-    pub(crate) up: Planes,
-    pub(crate) out: Planes,
-    pub(crate) c: u64,
-    pub(crate) s: u64,
+pub(crate) struct IdealArgs {
     pub(crate) pairs: u64,
-    pub(crate) cells: i64,
+    pub(crate) row: i32,
+    pub(crate) levels: i32,
     pub(crate) bins: i32,
     pub(crate) frames: i32,
-    pub(crate) row: i32,
-    pub(crate) count: i32,
+    pub(crate) start: i32,
+    pub(crate) end: i32,
+    pub(crate) order: [i32; 3],
+    pub(crate) mix: [f32; 9],
+    pub(crate) level: [IdealLevel; MAX_IDEAL],
 }
 
 #[repr(C)]

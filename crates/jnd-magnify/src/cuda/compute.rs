@@ -546,10 +546,7 @@ impl Compute {
                 }
                 Ok(mixed)
             }
-            Temporal::Projection { .. } => {
-                self.synthesise(stream, c, k, n, up, out)?;
-                Ok(false)
-            }
+            Temporal::Projection { .. } => Ok(false),
         }
     }
 
@@ -710,7 +707,7 @@ impl Compute {
         while from < f.count {
             let n = self.chunk.min(f.count - from);
             let mut since = self.mark(stream)?;
-            self.tables(stream, n)?;
+            self.tables(stream, n, 2)?;
             self.fork(stream)?;
             for c in 0..self.plan.chains().len() {
                 if self.plan.chains()[c].is_copy() {
@@ -722,7 +719,11 @@ impl Compute {
                     self.shrink(self.side(stream, c), c, f, from, n)?;
                     self.stage(stream, Stage::Shrink, &mut since)?;
                 }
-                let level = self.change(self.side(stream, c), c, f, from, n)?;
+                let level = if causal {
+                    self.change(self.side(stream, c), c, f, from, n)?
+                } else {
+                    self.ideal_change(self.side(stream, c), c, n)?
+                };
                 self.stage(stream, Stage::Filter, &mut since)?;
                 self.render(self.side(stream, c), c, level, f, to, from, n)?;
                 self.stage(stream, Stage::Render, &mut since)?;
@@ -830,16 +831,6 @@ const NAMES: &[&str] = &[
     "magnify_luma_u32",
     "magnify_luma_u8",
     "magnify_matrix",
-    "magnify_multiply_f32",
-    "magnify_multiply_f64",
-    "magnify_project_f32_f32",
-    "magnify_project_f32_f64",
-    "magnify_project_u16_f32",
-    "magnify_project_u16_f64",
-    "magnify_project_u32_f32",
-    "magnify_project_u32_f64",
-    "magnify_project_u8_f32",
-    "magnify_project_u8_f64",
     "magnify_render_u16_c1",
     "magnify_render_u16_c2",
     "magnify_render_u16_c3",
@@ -862,8 +853,11 @@ const NAMES: &[&str] = &[
     "magnify_shrink_u8_c1",
     "magnify_shrink_u8_c2",
     "magnify_shrink_u8_c3",
+    "magnify_project_f32",
+    "magnify_project_f64",
     "magnify_synthesise_f32",
     "magnify_synthesise_f64",
+    "magnify_synthesise_mix_f32",
     "magnify_tables_f32",
     "magnify_tables_f64",
 ];

@@ -84,6 +84,8 @@ pub(crate) struct State {
     pub(crate) a: Part,
     /// Fast states, or all projections on sines.
     pub(crate) b: Part,
+    /// Values of a row: the level's width, filled up to a multiple of 4 by the ideal filter.
+    pub(crate) pitch: usize,
     /// Values of a plane.
     pub(crate) plane: usize,
     /// Planes.
@@ -200,16 +202,17 @@ fn chain_memory(plan: &Plan, chain: &Chain, chunk: usize, memory: &mut MemoryPla
             chain.enlarge == Enlarge::Pyramid && k >= tail && k != tail.min(last) || (k == tail && k < last);
         let filtered = (l.filtered() && apart).then(|| store("changes", Kind::F32));
         let state = l.filtered().then(|| {
-            let (n, each) = (l.width * l.height, real_bytes(plan));
-            let values = match plan.temporal() {
-                Temporal::Causal { .. } => 1,
-                Temporal::Projection { bins, .. } => bins.len(),
+            let (pitch, values) = match plan.temporal() {
+                Temporal::Causal { .. } => (l.width, 1),
+                Temporal::Projection { bins, .. } => (l.width.next_multiple_of(4), bins.len()),
             };
+            let (n, each) = (pitch * l.height, real_bytes(plan));
             let total = (n * planes(l)) as u64;
             State {
                 last: memory.add("filter", total * 4),
                 a: memory.add("filter", total * (values * each) as u64),
                 b: memory.add("filter", total * (values * each) as u64),
+                pitch,
                 plane: n,
                 planes: planes(l),
             }
