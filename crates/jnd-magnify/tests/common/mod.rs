@@ -4,6 +4,7 @@
 #![allow(dead_code, reason = "every test program uses another part")]
 #![allow(clippy::excessive_precision, reason = "constants as the method's description prints them")]
 
+pub(crate) mod golden;
 pub(crate) mod run;
 
 use std::f64::consts::PI;
