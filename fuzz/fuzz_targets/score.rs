@@ -1,7 +1,7 @@
 //! Features, their options, and the geometry of a clip: anything either scores or is refused in words.
 #![no_main]
 
-use jnd_score::{Feature, Geometry, Scorer, ScorerOptions};
+use jnd_score::{Engine, Feature, Geometry, Scorer, ScorerOptions};
 use jnd_video::{Frame, Layout, PixelFormat};
 use libfuzzer_sys::fuzz_target;
 

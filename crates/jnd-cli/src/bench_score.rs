@@ -7,7 +7,7 @@ use std::time::Instant;
 use jnd::DeviceChoice;
 use jnd::cuda::Placed;
 use jnd::score::cuda::{CudaOptions, measure};
-use jnd::score::{Feature, Geometry, Scorer, ScorerOptions};
+use jnd::score::{Engine, Feature, Geometry, Scorer, ScorerOptions};
 use jnd::video::{Buffer, Frame, RawGeometry};
 
 use crate::exit::{DONE, FAILURE, Failure, INTERRUPTED};

@@ -11,7 +11,7 @@ use jnd_score::speed::filter::{Source, centre, decimate};
 use jnd_score::speed::pair::{self, PlaneStatistics};
 use jnd_score::speed::taps::gaussian;
 use jnd_score::speed::{eigen, solve};
-use jnd_score::{Feature, FloatMotionOptions, Geometry, Scorer, ScorerOptions, float_motion, motion};
+use jnd_score::{Engine, Feature, FloatMotionOptions, Geometry, Scorer, ScorerOptions, float_motion, motion};
 use jnd_video::simd::Level;
 use jnd_video::{Frame, Layout, PixelFormat, Plane};
 

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use jnd_video::check_size;
+use jnd_video::{PixelFormat, check_size};
 
 use crate::float_motion::{self, FloatMotionScore, FloatMotionWindow};
 use crate::job::{Job, Outcome};
@@ -16,7 +16,7 @@ use crate::{Error, Result};
 /// A final score.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Score {
-    /// Index into [`crate::Scorer::metrics`].
+    /// Index into [`Board::metrics`].
     pub metric: usize,
     /// Index of the pair of frames.
     pub frame: u64,
@@ -53,11 +53,14 @@ struct Extractor {
     metrics: [Option<usize>; 4],
 }
 
-/// The features of a clip on their way to the end: takes what was computed, frame by frame in order, and hands out
-/// scores as soon as they are final.
+/// What every scorer knows of a clip, whatever computes: the metrics' names and order, how many pairs there were, and the
+/// scores that are final. It takes what was computed, frame by frame in order.
 #[derive(Debug)]
-pub(crate) struct Board {
+pub struct Board {
     geometry: Geometry,
+    held: PixelFormat,
+    /// Pairs pushed.
+    pushed: u64,
     subsample: u64,
     extractors: Vec<Extractor>,
     metrics: Vec<String>,
@@ -69,7 +72,7 @@ impl Board {
     /// For `features` of clips of one geometry, and the jobs that feed it.
     pub(crate) fn new(features: &[Feature], geometry: Geometry, subsample: u64) -> Result<(Self, Vec<Job>)> {
         check_size(geometry.width, geometry.height)?;
-        geometry.planar()?;
+        let held = geometry.planar()?;
         if features.is_empty() {
             return Err(Error::NoFeatures);
         }
@@ -106,17 +109,18 @@ impl Board {
         let jobs = jobs.into_iter().map(|(_, job)| job).collect();
         let subsample = subsample.max(1);
         let ready = VecDeque::new();
-        Ok((Self { geometry, subsample, extractors, metrics, appears, ready }, jobs))
+        Ok((Self { geometry, held, pushed: 0, subsample, extractors, metrics, appears, ready }, jobs))
     }
 
     /// Names of the metrics, by index.
-    pub(crate) fn metrics(&self) -> &[String] {
+    pub fn metrics(&self) -> &[String] {
         &self.metrics
     }
 
-    /// Indices of the metrics in the order of the reference's reports, for a clip of at least so many frames.
-    pub(crate) fn report_order(&self, frames: u64) -> Vec<usize> {
-        let single = frames <= 1;
+    /// Indices of the metrics in the order in which the reference reports them. It depends on whether the clip has more
+    /// than one frame, so ask after the second frame or the end.
+    pub fn report_order(&self) -> Vec<usize> {
+        let single = self.pushed <= 1;
         let mut order: Vec<usize> = (0..self.metrics.len()).collect();
         order.sort_by_key(|&m| match self.appears[m] {
             Appears::WithSecondFrame if single => Appears::AtEnd,
@@ -126,8 +130,29 @@ impl Board {
     }
 
     /// Whether a frame is reported under the subsampling asked for.
-    pub(crate) fn is_reported(&self, frame: u64) -> bool {
+    pub fn is_reported(&self, frame: u64) -> bool {
         frame.is_multiple_of(self.subsample)
+    }
+
+    /// Pairs pushed so far.
+    pub fn frames(&self) -> u64 {
+        self.pushed
+    }
+
+    /// Size and format of the clips.
+    pub fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+
+    /// The format frames are held in: planar, samples in the low bits.
+    pub fn held_format(&self) -> PixelFormat {
+        self.held
+    }
+
+    /// The next score that is final. For one metric scores come in the order of frames, all of them reported or not
+    /// under subsampling; a feature that skips frames gives none for them.
+    pub fn next_score(&mut self) -> Option<Score> {
+        self.ready.pop_front()
     }
 
     /// Frames from one that is reported to the next.
@@ -135,14 +160,9 @@ impl Board {
         self.subsample
     }
 
-    /// Size and format of the clips.
-    pub(crate) fn geometry(&self) -> Geometry {
-        self.geometry
-    }
-
-    /// The next score that is final.
-    pub(crate) fn next_score(&mut self) -> Option<Score> {
-        self.ready.pop_front()
+    /// Counts a pair that was pushed.
+    pub(crate) fn count(&mut self) {
+        self.pushed += 1;
     }
 
     /// Takes the outcomes of all jobs for the next frame.

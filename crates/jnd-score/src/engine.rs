@@ -4,77 +4,83 @@ use jnd_cuda::{Context, DeviceChoice, Placed};
 use jnd_video::{Frame, FrameRef, PixelFormat};
 
 use crate::cuda::{CudaOptions, CudaScorer};
-use crate::{Feature, Geometry, Result, Score, Scorer, ScorerOptions};
+use crate::{Board, Feature, Geometry, Result, Score, Scorer, ScorerOptions};
 
 /// A streaming scorer on some device. Scores do not depend on which.
 pub trait Engine {
-    /// See [`Scorer::metrics`].
-    fn metrics(&self) -> &[String];
-    /// See [`Scorer::report_order`].
-    fn report_order(&self) -> Vec<usize>;
-    /// See [`Scorer::is_reported`].
-    fn is_reported(&self, frame: u64) -> bool;
-    /// See [`Scorer::frames`].
-    fn frames(&self) -> u64;
-    /// See [`Scorer::held_format`].
-    fn held_format(&self) -> PixelFormat;
+    /// What is known of the clip so far.
+    fn board(&self) -> &Board;
+    /// The same, to take scores from.
+    fn board_mut(&mut self) -> &mut Board;
+    /// Scores a pair; the frames are copied.
+    ///
+    /// # Errors
+    /// A frame of another size or format; a scorer that is finished; errors of the card.
+    fn push(&mut self, reference: FrameRef<'_>, distorted: FrameRef<'_>) -> Result<()>;
     /// Frames that [`Engine::push_owned`] takes without a copy, to be filled; nothing where every frame is copied.
     ///
     /// # Errors
     /// See [`Scorer::take_frames`].
-    fn take_frames(&mut self) -> Result<Option<(Frame, Frame)>>;
-    /// See [`Scorer::push_owned`].
+    fn take_frames(&mut self) -> Result<Option<(Frame, Frame)>> {
+        Ok(None)
+    }
+    /// Scores a pair, without copying it where that is possible.
     ///
     /// # Errors
-    /// See [`Scorer::push`].
-    fn push_owned(&mut self, reference: Frame, distorted: Frame) -> Result<()>;
-    /// See [`Scorer::push`].
+    /// See [`Engine::push`].
+    fn push_owned(&mut self, reference: Frame, distorted: Frame) -> Result<()> {
+        self.push(reference.view(), distorted.view())
+    }
+    /// Ends the clip: after this [`Engine::next_score`] gives everything left.
     ///
     /// # Errors
-    /// See [`Scorer::push`].
-    fn push(&mut self, reference: FrameRef<'_>, distorted: FrameRef<'_>) -> Result<()>;
-    /// See [`Scorer::next_score`].
-    fn next_score(&mut self) -> Option<Score>;
-    /// See [`Scorer::finish`].
-    ///
-    /// # Errors
-    /// See [`Scorer::finish`].
+    /// A thread that was lost; errors of the card.
     fn finish(&mut self) -> Result<()>;
     /// What it runs on, for people.
     fn device(&self) -> String;
-}
 
-macro_rules! forward {
-    () => {
-        fn metrics(&self) -> &[String] {
-            self.metrics()
-        }
-        fn report_order(&self) -> Vec<usize> {
-            self.report_order()
-        }
-        fn is_reported(&self, frame: u64) -> bool {
-            self.is_reported(frame)
-        }
-        fn frames(&self) -> u64 {
-            self.frames()
-        }
-        fn held_format(&self) -> PixelFormat {
-            self.held_format()
-        }
-        fn push(&mut self, reference: FrameRef<'_>, distorted: FrameRef<'_>) -> Result<()> {
-            self.push(reference, distorted)
-        }
-        fn next_score(&mut self) -> Option<Score> {
-            self.next_score()
-        }
-        fn finish(&mut self) -> Result<()> {
-            self.finish()
-        }
-    };
+    /// See [`Board::metrics`].
+    fn metrics(&self) -> &[String] {
+        self.board().metrics()
+    }
+    /// See [`Board::report_order`].
+    fn report_order(&self) -> Vec<usize> {
+        self.board().report_order()
+    }
+    /// See [`Board::is_reported`].
+    fn is_reported(&self, frame: u64) -> bool {
+        self.board().is_reported(frame)
+    }
+    /// See [`Board::frames`].
+    fn frames(&self) -> u64 {
+        self.board().frames()
+    }
+    /// See [`Board::geometry`].
+    fn geometry(&self) -> Geometry {
+        self.board().geometry()
+    }
+    /// See [`Board::held_format`].
+    fn held_format(&self) -> PixelFormat {
+        self.board().held_format()
+    }
+    /// See [`Board::next_score`].
+    fn next_score(&mut self) -> Option<Score> {
+        self.board_mut().next_score()
+    }
 }
 
 impl Engine for Scorer {
-    forward!();
+    fn board(&self) -> &Board {
+        &self.board
+    }
+
+    fn board_mut(&mut self) -> &mut Board {
+        &mut self.board
+    }
+
+    fn push(&mut self, reference: FrameRef<'_>, distorted: FrameRef<'_>) -> Result<()> {
+        self.push(reference, distorted)
+    }
 
     fn take_frames(&mut self) -> Result<Option<(Frame, Frame)>> {
         self.take_frames().map(Some)
@@ -84,20 +90,30 @@ impl Engine for Scorer {
         self.push_owned(reference, distorted)
     }
 
+    fn finish(&mut self) -> Result<()> {
+        self.finish()
+    }
+
     fn device(&self) -> String {
         "processor".into()
     }
 }
 
 impl Engine for CudaScorer {
-    forward!();
-
-    fn take_frames(&mut self) -> Result<Option<(Frame, Frame)>> {
-        Ok(None)
+    fn board(&self) -> &Board {
+        &self.board
     }
 
-    fn push_owned(&mut self, reference: Frame, distorted: Frame) -> Result<()> {
-        self.push(reference.view(), distorted.view())
+    fn board_mut(&mut self) -> &mut Board {
+        &mut self.board
+    }
+
+    fn push(&mut self, reference: FrameRef<'_>, distorted: FrameRef<'_>) -> Result<()> {
+        self.push(reference, distorted)
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        self.finish()
     }
 
     fn device(&self) -> String {

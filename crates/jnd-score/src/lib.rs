@@ -24,7 +24,8 @@ mod scorer;
 pub mod speed;
 mod workers;
 
-pub use board::Score;
+pub use board::{Board, Score};
+pub use engine::Engine;
 pub use error::{Error, Result};
 pub use number::format_g;
 pub use options::{

@@ -8,7 +8,7 @@ use jnd_video::{
     ChromaRounding, Frame, FrameRef, Layout, Packing, PixelFormat, Planes, PlanesMut, StreamInfo,
 };
 
-use crate::board::{Board, Score};
+use crate::board::Board;
 use crate::job::{Job, Pair, PlaneSizes};
 use crate::options::Feature;
 use crate::workers::{Shared, Task, Workers};
@@ -106,12 +106,11 @@ impl Default for ScorerOptions {
 /// Scores pairs of frames.
 ///
 /// Frames go in with [`Scorer::push`] or, without a copy, [`Scorer::push_owned`]; scores come out of
-/// [`Scorer::next_score`], for each metric in the order of frames. Memory depends on the frame size and the number of
+/// [`next_score`](crate::Engine::next_score), for each metric in the order of frames. Memory depends on the frame size and the number of
 /// threads, never on the length of the clip, as long as scores are taken out.
 #[derive(Debug)]
 pub struct Scorer {
-    held: PixelFormat,
-    board: Board,
+    pub(crate) board: Board,
     /// Frames before the current one that some job needs: 0 to 2.
     reach: usize,
     workers: Workers,
@@ -119,7 +118,6 @@ pub struct Scorer {
     window: VecDeque<Arc<Pair>>,
     /// Frames no longer needed, to be filled again.
     spare: Vec<(Frame, Frame)>,
-    pushed: u64,
     /// Frames whose outcomes have gone through the extractors.
     scored: u64,
     finished: bool,
@@ -136,47 +134,14 @@ impl Scorer {
         let reach = jobs.iter().map(Job::reach).max().unwrap_or(0);
         let shared = Shared { jobs, sizes: geometry.planes(), level: options.level };
         Ok(Self {
-            held: geometry.planar()?,
             board,
             reach,
             workers: Workers::new(shared, options.threads)?,
             window: VecDeque::new(),
             spare: Vec::new(),
-            pushed: 0,
             scored: 0,
             finished: false,
         })
-    }
-
-    /// Names of the metrics, by index.
-    pub fn metrics(&self) -> &[String] {
-        self.board.metrics()
-    }
-
-    /// Indices of the metrics in the order in which the reference reports them. It depends on whether the clip has more
-    /// than one frame, so ask after the second frame or [`Scorer::finish`].
-    pub fn report_order(&self) -> Vec<usize> {
-        self.board.report_order(self.pushed)
-    }
-
-    /// Whether a frame is reported under the subsampling asked for.
-    pub fn is_reported(&self, frame: u64) -> bool {
-        self.board.is_reported(frame)
-    }
-
-    /// Pairs pushed so far.
-    pub fn frames(&self) -> u64 {
-        self.pushed
-    }
-
-    /// Size and format of the clips.
-    pub fn geometry(&self) -> Geometry {
-        self.board.geometry()
-    }
-
-    /// The format frames are held in: planar, samples in the low bits. Frames of it can be pushed without a copy.
-    pub fn held_format(&self) -> PixelFormat {
-        self.held
     }
 
     /// Scores a pair; the frames are copied.
@@ -184,8 +149,8 @@ impl Scorer {
     /// # Errors
     /// A frame of another size or format; a scorer that is finished.
     pub fn push(&mut self, reference: FrameRef<'_>, distorted: FrameRef<'_>) -> Result<()> {
-        self.board.geometry().check(&reference, self.pushed, "reference", self.finished)?;
-        self.board.geometry().check(&distorted, self.pushed, "distorted", self.finished)?;
+        self.board.geometry().check(&reference, self.board.frames(), "reference", self.finished)?;
+        self.board.geometry().check(&distorted, self.board.frames(), "distorted", self.finished)?;
         let (mut r, mut d) = self.take_frames()?;
         copy_frame(&reference, &mut r);
         copy_frame(&distorted, &mut d);
@@ -198,11 +163,11 @@ impl Scorer {
     /// # Errors
     /// As [`Scorer::push`].
     pub fn push_owned(&mut self, reference: Frame, distorted: Frame) -> Result<()> {
-        if reference.format() != self.held || distorted.format() != self.held {
+        if reference.format() != self.board.held_format() || distorted.format() != self.board.held_format() {
             return self.push(reference.view(), distorted.view());
         }
-        self.board.geometry().check(&reference.view(), self.pushed, "reference", self.finished)?;
-        self.board.geometry().check(&distorted.view(), self.pushed, "distorted", self.finished)?;
+        self.board.geometry().check(&reference.view(), self.board.frames(), "reference", self.finished)?;
+        self.board.geometry().check(&distorted.view(), self.board.frames(), "distorted", self.finished)?;
         self.enqueue(reference, distorted)
     }
 
@@ -215,16 +180,10 @@ impl Scorer {
             return Ok(frames);
         }
         let (w, h) = (self.board.geometry().width, self.board.geometry().height);
-        Ok((Frame::new(self.held, w, h)?, Frame::new(self.held, w, h)?))
+        Ok((Frame::new(self.board.held_format(), w, h)?, Frame::new(self.board.held_format(), w, h)?))
     }
 
-    /// The next score that is final. For one metric scores come in the order of frames, all of them reported or not
-    /// under subsampling; a feature that skips frames gives none for them.
-    pub fn next_score(&mut self) -> Option<Score> {
-        self.board.next_score()
-    }
-
-    /// Ends the clip: after this [`Scorer::next_score`] gives everything left.
+    /// Ends the clip: after this [`next_score`](crate::Engine::next_score) gives everything left.
     ///
     /// # Errors
     /// [`Error::Worker`].
@@ -245,15 +204,15 @@ impl Scorer {
         let earlier =
             [1, 2].map(|k| n.checked_sub(k).filter(|_| k <= self.reach).map(|i| Arc::clone(&self.window[i])));
         self.window.push_back(Arc::clone(&pair));
-        let frame = self.pushed;
-        self.pushed += 1;
-        let reported = self.is_reported(frame);
+        let frame = self.board.frames();
+        self.board.count();
+        let reported = self.board.is_reported(frame);
         let wanted =
             self.workers.shared().jobs.iter().map(|j| reported || !matches!(j, Job::Chroma { .. })).collect();
         self.workers.push(Task { frame, pair, earlier, wanted });
         self.collect()?;
         // One thread that is slow with the oldest pair must not let the others run ahead without end.
-        while self.pushed - self.scored > self.workers.limit() {
+        while self.board.frames() - self.scored > self.workers.limit() {
             self.workers.wait_for(self.scored);
             self.collect()?;
         }
@@ -262,7 +221,7 @@ impl Scorer {
 
     /// Passes on whatever has been computed, in the order of frames, and sorts out frames no longer needed.
     fn collect(&mut self) -> Result<()> {
-        while self.scored < self.pushed {
+        while self.scored < self.board.frames() {
             let Some(outcomes) = self.workers.take(self.scored)? else { break };
             let frame = self.scored;
             self.scored += 1;
@@ -270,7 +229,7 @@ impl Scorer {
         }
         // The oldest pair in the window is frame `pushed - len`; a pair serves the frames up to `reach` after it. Few
         // pairs in rotation also means that they stay in the caches.
-        while self.pushed - self.window.len() as u64 + (self.reach as u64) < self.scored {
+        while self.board.frames() - self.window.len() as u64 + (self.reach as u64) < self.scored {
             let Some(pair) = self.window.pop_front() else { break };
             // A worker gives up its share before it reports, so this is the last one.
             if let Ok(pair) = Arc::try_unwrap(pair) {
@@ -322,6 +281,7 @@ fn copy_planes<T: Copy>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::Engine;
 
     /// However fast pairs come, no more are held than threads can be at work on.
     #[test]

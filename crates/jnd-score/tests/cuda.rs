@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use jnd_cuda::{Context, DeviceBuffer, Priority, Stream};
 use jnd_score::cuda::{CudaOptions, CudaScorer, DevicePlane};
-use jnd_score::{Error, Feature, Geometry, Scorer, ScorerOptions};
+use jnd_score::{Engine, Error, Feature, Geometry, Scorer, ScorerOptions};
 use jnd_video::{ChromaRounding, Frame, Layout, Packing, PixelFormat};
 
 /// Scores by metric and frame, as bits.

@@ -1,7 +1,7 @@
 //! Every size, format and option either scores or is refused in words; nothing panics, and neither threads nor
 //! instructions change a bit.
 
-use jnd_score::{Error, Feature, Geometry, Scorer, ScorerOptions};
+use jnd_score::{Engine, Error, Feature, Geometry, Scorer, ScorerOptions};
 use jnd_video::simd::Level;
 use jnd_video::{Frame, Layout, Packing, PixelFormat};
 use proptest::prelude::*;

@@ -4,7 +4,7 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use jnd_score::{Feature, Pool, Scorer, ScorerOptions};
+use jnd_score::{Engine, Feature, Pool, Scorer, ScorerOptions};
 use jnd_video::simd::Level;
 
 /// Scores of a clip by metric name, in the order of the reference's reports.

@@ -164,3 +164,29 @@ unsafe fn convert_rows<T: Copy>(
         }
     }
 }
+
+/// Pinned memory for a pair of frames.
+#[derive(Debug)]
+pub struct Slot<'a> {
+    pub(super) bytes: &'a mut [u8],
+    pub(super) places: &'a Places,
+}
+
+impl Slot<'_> {
+    /// Bytes of row `y` of a plane (side 0 is the reference), samples in the low bits; nothing where no feature reads
+    /// the plane or there is no such row.
+    pub fn row_mut(&mut self, side: usize, plane: usize, y: usize) -> Option<&mut [u8]> {
+        let p = (*self.places.planes.get(side)?.get(plane)?)?;
+        if y >= p.height {
+            return None;
+        }
+        let at = p.offset + y * p.pitch;
+        self.bytes.get_mut(at..at + p.width * self.places.sample)
+    }
+
+    /// Columns and rows of a plane, chroma rounded down; nothing where no feature reads it.
+    pub fn size(&self, side: usize, plane: usize) -> Option<(usize, usize)> {
+        let p = (*self.places.planes.get(side)?.get(plane)?)?;
+        Some((p.width, p.height))
+    }
+}

@@ -90,7 +90,7 @@ pub fn measure(
         }
         scorer.commit()?;
     }
-    while scorer.pushed % batch as u64 != 0 {
+    while scorer.board.frames() % batch as u64 != 0 {
         scorer.commit()?;
     }
     while !scorer.pending.is_empty() {
@@ -100,7 +100,7 @@ pub fn measure(
     let batch_of = scorer.batch(batch, 0);
     for work in &scorer.layout.works {
         let stream = &scorer.compute[0];
-        let launch = |mark: super::work::Mark<'_>| {
+        let launch = |mark: super::super::work::Mark<'_>| {
             work.launch(&scorer.kernels, &scorer.arena, &scorer.layout.places, &batch_of, stream, mark)
         };
         let mut times: Vec<(&'static str, Vec<f64>)> = Vec::new();
@@ -151,7 +151,7 @@ pub fn measure(
         scorer.collect_one()?;
     }
     let kernels = start.elapsed().as_secs_f64() / runs as f64;
-    while scorer.next_score().is_some() {}
+    while scorer.board.next_score().is_some() {}
     let plan = scorer.taken();
     drop(scorer);
 
@@ -164,16 +164,16 @@ pub fn measure(
     }
     scorer.synchronize_copies()?;
     wait(&scorer)?;
-    let (before, counts) = (scorer.pushed, scorer.counts);
+    let (before, counts) = (scorer.board.frames(), scorer.counts);
     let start = Instant::now();
     for _ in 0..runs * batch {
         scorer.commit()?;
-        while scorer.next_score().is_some() {}
+        while scorer.board.next_score().is_some() {}
     }
     scorer.finish()?;
     let seconds = start.elapsed().as_secs_f64();
-    let pairs = scorer.pushed - before;
-    if scorer.scored != scorer.pushed {
+    let pairs = scorer.board.frames() - before;
+    if scorer.scored != scorer.board.frames() {
         return Err(Error::Worker(scorer.scored));
     }
     let after = scorer.counts;
