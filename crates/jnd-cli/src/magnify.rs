@@ -181,6 +181,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
             }
         }
         Event::Note(note) if !verbosity.quiet => progress.say(&format!("note      {note}")),
+        Event::Warning(warning) => progress.say(&format!("jnd: warning: {warning}")),
         Event::Progress(p) => progress.update(&p),
         _ => {}
     })?;
@@ -323,9 +324,9 @@ fn short(v: f64) -> String {
 fn summary(report: &Report, job: &MagnifyFile) -> String {
     let seconds = report.elapsed.as_secs_f64();
     format!(
-        "output    {}: {} frames in, {} out, {} frames/s, encoded by {}; {:.2} s, {:.1} frames/s",
+        "output    {}: {} in, {} out, {} frames/s, encoded by {}; {:.2} s, {:.1} frames/s",
         job.output,
-        report.frames_in,
+        units::frames(report.frames_in),
         report.frames_out,
         report.applied.input.rate,
         report.applied.encoder,

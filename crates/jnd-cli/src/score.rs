@@ -486,8 +486,8 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         None => print_pooled(&pooled)?,
     }
     note(&format!("{frames} pairs of frames, {:.1} a second ({device})", fps.unwrap_or(0.0)));
-    match ending {
-        Ending::Together | Ending::Limit => Ok(DONE),
+    let code = match ending {
+        Ending::Together | Ending::Limit => DONE,
         Ending::Shorter(shorter) => {
             let longer = pair.count_longer(shorter, &mut || stop.load(Ordering::Relaxed)).map_err(failed)?;
             let (skip_short, skip_long, other) = match shorter {
@@ -497,18 +497,22 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
             let counted =
                 longer.map_or_else(|| format!("more than {}", skip_long + frames), |n| n.to_string());
             note(&format!(
-                "warning: the {shorter} clip has {} frames, the {other} clip {counted}; {frames} pairs were scored",
-                skip_short + frames
+                "warning: the {shorter} clip has {}, the {other} clip {counted}; {frames} pairs were scored",
+                units::frames(skip_short + frames)
             ));
-            Ok(DONE)
+            DONE
         }
         Ending::Cut(side, error) => {
             say::line(format_args!(
                 "jnd: warning: {error}; the {frames} whole pairs were scored ({side} clip)"
             ));
-            Ok(TRUNCATED)
+            TRUNCATED
         }
+    };
+    for warning in reference.warnings().into_iter().chain(distorted.warnings()) {
+        say::line(format_args!("jnd: warning: {warning}"));
     }
+    Ok(code)
 }
 
 /// Prints pooled scores to standard output, a metric a line.

@@ -97,6 +97,11 @@ pub(crate) fn show_bytes(n: u64) -> String {
     }
 }
 
+/// A number of frames in words: `1 frame`, `2 frames`.
+pub(crate) fn frames(n: u64) -> String {
+    format!("{n} frame{}", if n == 1 { "" } else { "s" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

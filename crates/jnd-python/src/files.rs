@@ -141,7 +141,7 @@ fn by_name<T>(
 /// Warns
 /// -----
 /// RuntimeWarning
-///     Where the input is cut off. The output holds its whole frames.
+///     Where the input is cut off; the output holds its whole frames. Where the decoder had to patch up damaged pictures.
 #[pyfunction]
 #[pyo3(signature = (src, dst, *, preset=None, start=None, end=None, drop_last=0, overwrite=false, codec=None, crf=None, lossless=false, pix_fmt=None, pad_even=false, audio=true, decoder="auto", encoder="auto", device="auto", threads=None, memory=None, spool=None, progress=None, **settings))]
 pub(crate) fn magnify_file(
@@ -237,8 +237,9 @@ pub(crate) fn magnify_file(
         })
     };
     let report = py.detach(|| job::run(&shared, watch, work))?.map_err(|e| from_jnd(py, e))?;
-    if let Some(cut) = &report.truncated {
-        let text = std::ffi::CString::new(format!("{cut}; the output holds all of them"))?;
+    let cut = report.truncated.as_ref().map(|cut| format!("{cut}; the output holds all of them"));
+    for warning in report.warnings.into_iter().chain(cut) {
+        let text = std::ffi::CString::new(warning)?;
         PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &text, 1)?;
     }
     let notes = shared.notes();

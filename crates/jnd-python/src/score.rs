@@ -157,7 +157,7 @@ fn on_card(
 struct Scored {
     table: Table,
     order: Vec<usize>,
-    warning: Option<String>,
+    warnings: Vec<String>,
 }
 
 fn run(
@@ -211,7 +211,8 @@ fn run(
         }
     };
     let order = pair.scorer().report_order();
-    Ok(Scored { table, order, warning })
+    let warnings = warning.into_iter().chain(reference.warnings()).chain(distorted.warnings()).collect();
+    Ok(Scored { table, order, warnings })
 }
 
 /// Score a clip against its reference: the temporal features of the VMAF family, bit for bit.
@@ -247,7 +248,8 @@ fn run(
 /// Warns
 /// -----
 /// RuntimeWarning
-///     Where the clips are of unequal length, or one is cut off; the whole pairs were scored.
+///     Where the clips are of unequal length, or one is cut off; the whole pairs were scored. Where a decoder had to patch up
+///     damaged pictures.
 #[pyfunction]
 #[pyo3(signature = (r#ref, dist, features, *, depth=None, subsample=1, threads=None, device="auto", progress=None))]
 pub(crate) fn score<'py>(
@@ -271,7 +273,7 @@ pub(crate) fn score<'py>(
     let watch = Watch::new(Progress::new(py, progress)?, None);
     let work = move |shared: &Shared| run(reference, distorted, &features, options, device, shared);
     let scored = py.detach(|| job::run(&shared, watch, work))?.map_err(|e| from_score(py, e, arrays))?;
-    if let Some(warning) = scored.warning {
+    for warning in scored.warnings {
         let text = std::ffi::CString::new(warning)?;
         PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &text, 1)?;
     }

@@ -62,7 +62,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// The input ends inside a frame. Every whole frame before the cut has been delivered.
-    #[error("{path}: input is cut off after {frames} whole frames ({detail})")]
+    #[error("{path}: input is cut off after {frames} whole frame{} ({detail})", plural(*frames))]
     Truncated {
         /// The file, or a name for the stream.
         path: String,
@@ -197,6 +197,11 @@ pub enum Error {
         /// What it said, or what it was asked.
         detail: String,
     },
+}
+
+/// The ending of a counted noun.
+fn plural(n: u64) -> &'static str {
+    if n == 1 { "" } else { "s" }
 }
 
 /// What a child process wrote to its standard error.

@@ -48,6 +48,13 @@ fn wait<T>(rx: &Receiver<T>, stop: &Option<Arc<AtomicBool>>, what: &str) -> Resu
 struct Said {
     decoder: String,
     notes: Vec<String>,
+    warnings: Vec<String>,
+}
+
+impl Said {
+    fn of(source: &dyn FrameSource) -> Self {
+        Self { decoder: source.decoder(), notes: source.notes(), warnings: source.warnings() }
+    }
 }
 
 /// A source that is read ahead by a thread. It is a source itself; [`ReadAhead::read`] swaps buffers, it copies nothing.
@@ -74,7 +81,7 @@ impl ReadAhead {
         let depth = depth.max(1);
         let info = source.info().clone();
         let (hint, coded) = (source.frames_hint(), source.is_coded());
-        let said = Arc::new(Mutex::new(Said { decoder: source.decoder(), notes: source.notes() }));
+        let said = Arc::new(Mutex::new(Said::of(source.as_ref())));
         let (fill, filled) = sync_channel(depth + 1);
         let (empties, empty) = channel();
         for _ in 0..depth {
@@ -107,8 +114,7 @@ fn read_thread(
         let message = source.read(&mut frame).map(|more| more.then_some(frame));
         let last = !matches!(message, Ok(Some(_)));
         if last {
-            *said.lock().unwrap_or_else(|e| e.into_inner()) =
-                Said { decoder: source.decoder(), notes: source.notes() };
+            *said.lock().unwrap_or_else(|e| e.into_inner()) = Said::of(source.as_ref());
         }
         if fill.send(message).is_err() || last {
             return;
@@ -162,6 +168,10 @@ impl FrameSource for ReadAhead {
 
     fn notes(&self) -> Vec<String> {
         self.said.lock().unwrap_or_else(|e| e.into_inner()).notes.clone()
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        self.said.lock().unwrap_or_else(|e| e.into_inner()).warnings.clone()
     }
 }
 
@@ -355,6 +365,8 @@ pub struct Pumped {
     pub truncated: Option<Error>,
     /// What source and sink had to say.
     pub notes: Vec<String>,
+    /// What went wrong without ending the run; see [`FrameSource::warnings`].
+    pub warnings: Vec<String>,
 }
 
 /// Sends every frame of `source` through `step` (input, output) to `sink`, which takes frames of `out`; reading, the
@@ -389,10 +401,10 @@ pub fn pump<E: From<Error>>(
         writer.push(result)?;
         frames += 1;
     };
-    let mut notes = reader.notes();
+    let (mut notes, warnings) = (reader.notes(), reader.warnings());
     notes.extend(writer.notes());
     writer.finish()?;
-    Ok(Pumped { frames, truncated, notes })
+    Ok(Pumped { frames, truncated, notes, warnings })
 }
 
 #[cfg(test)]

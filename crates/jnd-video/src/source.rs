@@ -41,6 +41,12 @@ pub trait FrameSource: Send {
         Vec::new()
     }
 
+    /// What went wrong without ending the stream: pictures that the decoder had to patch up. All of it once the end has
+    /// been read.
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// A frame to pass to [`FrameSource::read`].
     ///
     /// # Errors

@@ -76,4 +76,8 @@ impl FrameSource for Trimmed {
     fn notes(&self) -> Vec<String> {
         self.source.notes()
     }
+
+    fn warnings(&self) -> Vec<String> {
+        self.source.warnings()
+    }
 }

@@ -334,6 +334,30 @@ fn alpha_is_dropped_with_a_note_and_gray_stays_gray() {
 }
 
 #[test]
+fn hdr_metadata_that_is_lost_is_noted_wherever_it_lies() {
+    if !ffmpeg() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let master = "master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,1):max-cll=1000,400";
+    for (name, more, want) in [("with", master, true), ("without", "annexb=1", false)] {
+        // libx265 puts it into the first picture alone.
+        let path = dir.path().join(format!("{name}.mp4"));
+        make(
+            &format!(
+                "-f lavfi -i testsrc2=size=128x96:rate=25:duration=0.2 -pix_fmt yuv420p10le -c:v libx265 -x265-params \
+                 log-level=error:colorprim=bt2020:transfer=smpte2084:colormatrix=bt2020nc:{more}"
+            ),
+            &path,
+        );
+        let source = open_file(&path).unwrap();
+        assert_eq!(source.info().color.transfer, 16);
+        let noted = source.notes().iter().any(|n| n.contains("mastering display"));
+        assert_eq!(noted, want, "{name}: {:?}", source.notes());
+    }
+}
+
+#[test]
 fn cut_and_empty_files_are_told_apart() {
     if !ffmpeg() {
         return;

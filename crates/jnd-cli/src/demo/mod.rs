@@ -7,6 +7,7 @@ mod picture;
 use std::f64::consts::TAU;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 use jnd::magnify::{Filter, Settings};
 use jnd::video::{CreateOptions, EncoderChoice, Frame, Input, OpenOptions, Output};
@@ -58,26 +59,28 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     };
     std::fs::create_dir_all(dir).map_err(at)?;
     let (original, pulse, sway) = (dir.join("original.y4m"), dir.join("pulse.y4m"), dir.join("sway.y4m"));
+    let made = interrupt::Made::new();
     let before = clip::frames().map_err(video)?;
-    write(&before, &original)?;
-    let pulsed = magnify(&original, &pulse, "pulse")?;
-    let swayed = magnify(&original, &sway, "motion")?;
+    made.file(original.clone(), |path| write(&before, path))?;
+    let pulsed = made.file(pulse.clone(), |path| magnify(&original, path, "pulse"))?;
+    let swayed = made.file(sway.clone(), |path| magnify(&original, path, "motion"))?;
 
     let (pulse_frames, sway_frames) = (read(&pulse)?, read(&sway)?);
     let growth =
         [measure_pulse(&before, &pulse_frames, &pulsed), measure_sway(&before, &sway_frames, &swayed)];
-    pulse_picture(&before, &pulse_frames).save(&dir.join("pulse.png")).map_err(at)?;
-    sway_picture(&before, &sway_frames).save(&dir.join("sway.png")).map_err(at)?;
+    made.file(dir.join("pulse.png"), |path| pulse_picture(&before, &pulse_frames).save(path)).map_err(at)?;
+    made.file(dir.join("sway.png"), |path| sway_picture(&before, &sway_frames).save(path)).map_err(at)?;
     let mut files = vec!["original.y4m", "pulse.y4m", "sway.y4m", "pulse.png", "sway.png"];
     if jnd::H264_BUILT_IN {
         // The same as files that every player shows.
         for (frames, name) in
             [(&before, "original.mp4"), (&pulse_frames, "pulse.mp4"), (&sway_frames, "sway.mp4")]
         {
-            write(frames, &dir.join(name))?;
+            made.file(dir.join(name), |path| write(frames, path))?;
             files.push(name);
         }
     }
+    made.keep();
     if !args.verbosity.quiet {
         std::io::stdout().write_all(text(&growth, dir, &files).as_bytes())?;
     }
@@ -133,6 +136,9 @@ fn write(frames: &[Frame], path: &Path) -> Result<(), Failure> {
         CreateOptions { overwrite: true, encoder: EncoderChoice::BuiltIn, ..CreateOptions::default() };
     let mut sink = jnd::video::create(&Output::Path(path.to_path_buf()), &info, &options).map_err(video)?;
     for frame in frames {
+        if interrupt::flag().load(Ordering::Relaxed) {
+            return Err(video(jnd::video::Error::Interrupted));
+        }
         sink.write(frame).map_err(video)?;
     }
     sink.finish().map_err(video)

@@ -470,8 +470,15 @@ fn damage_is_told_in_a_sentence() {
     if !have_ffmpeg("damage") {
         return;
     }
-    let ran = run(&mut jnd(&["magnify", &bad, &out])).ok();
-    let notes: Vec<&str> = ran.stderr.lines().filter(|l| l.contains("while decoding")).collect();
-    assert_eq!(notes.len(), 1, "{}", ran.stderr);
-    assert!(notes[0].contains("messages)") && !notes[0].contains("; "), "{}", notes[0]);
+    // A warning, once, however many passes there are and however quiet the run.
+    let ideal = ["--filter", "ideal", "--band", "1-5Hz"];
+    for more in [&["-y"][..], &["-y", "-q"], &["-y", ideal[0], ideal[1], ideal[2], ideal[3]]] {
+        let ran = run(jnd(&["magnify", &bad, &out]).args(more)).ok();
+        let lines: Vec<&str> = ran.stderr.lines().filter(|l| l.contains("while decoding")).collect();
+        assert_eq!(lines.len(), 1, "{}", ran.stderr);
+        assert!(lines[0].starts_with("jnd: warning: ") && lines[0].contains("bad.mp4"), "{}", lines[0]);
+        assert!(lines[0].contains("messages)") && !lines[0].contains("; "), "{}", lines[0]);
+    }
+    let ran = run(&mut jnd(&["score", "-r", &good, "-d", &bad, "--feature", "motion", "-q"])).ok();
+    assert!(ran.stderr.contains("jnd: warning: ") && ran.stderr.contains("while decoding"), "{}", ran.stderr);
 }

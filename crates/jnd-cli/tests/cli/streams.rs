@@ -149,6 +149,30 @@ fn ends_within_a_second(mut child: Child) -> (Option<i32>, String) {
 
 #[cfg(unix)]
 #[test]
+fn an_interrupted_demo_leaves_nothing_of_its_own() {
+    let d = Dir::new();
+    std::fs::create_dir(d.path("demo")).expect("a directory");
+    // A file that was there before stays.
+    std::fs::write(d.path("demo/sway.png"), "old").expect("a file");
+    for first in ["original.y4m", "pulse.y4m"] {
+        let mut command = jnd_alone(&["demo", &d.arg("demo")]);
+        let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the command starts");
+        let start = Instant::now();
+        while !d.path("demo").join(first).exists() {
+            assert!(start.elapsed() < Duration::from_secs(60), "the demo made no {first}");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        signal(&child, "-INT");
+        let (code, stderr) = ends_within_a_second(child);
+        assert_eq!(code, Some(130), "{stderr}");
+        let left: Vec<_> = std::fs::read_dir(d.path("demo")).expect("the directory").collect();
+        assert_eq!(left.len(), 1, "{left:?}");
+        assert_eq!(d.read("demo/sway.png"), b"old");
+    }
+}
+
+#[cfg(unix)]
+#[test]
 fn ctrl_c_ends_a_run_and_leaves_nothing() {
     for (name, options) in
         [("-INT", &[][..]), ("-TERM", &[]), ("-INT", &["--filter", "ideal", "--band", "2-6Hz"])]

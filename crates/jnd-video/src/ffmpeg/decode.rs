@@ -27,6 +27,7 @@ pub(crate) struct FfmpegReader {
     decoder: String,
     hint: Option<u64>,
     notes: Vec<String>,
+    warnings: Vec<String>,
     delivered: u64,
     ended: bool,
 }
@@ -85,6 +86,7 @@ impl FfmpegReader {
             decoder: format!("ffmpeg {} ({})", tools.ffmpeg.short(), p.codec),
             hint: p.frames_hint,
             notes: p.notes.clone(),
+            warnings: Vec::new(),
             delivered: 0,
             ended: false,
             nut,
@@ -112,9 +114,12 @@ impl FfmpegReader {
         if let Some(first) = ended.lines.first() {
             let more = match ended.said {
                 0 | 1 => String::new(),
-                n => format!(" (the first of {n} messages)"),
+                n => format!(", the first of {n} messages"),
             };
-            self.notes.push(format!("ffmpeg met errors while decoding and went on: {first}{more}"));
+            self.warnings.push(format!(
+                "{}: ffmpeg met errors while decoding and went on, so some pictures are damaged or missing ({first}{more})",
+                self.name
+            ));
         }
         Ok(false)
     }
@@ -159,5 +164,9 @@ impl FrameSource for FfmpegReader {
 
     fn notes(&self) -> Vec<String> {
         self.notes.clone()
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        self.warnings.clone()
     }
 }

@@ -223,12 +223,15 @@ impl Media {
         if turn.is_none() {
             notes.push("its display matrix mirrors or turns the picture by no quarter turn; ffmpeg applied it to the pixels".into());
         }
-        if has_hdr_metadata(s) {
+        let index = int(&s["index"]).unwrap_or(0);
+        // Containers seldom repeat what the first picture of such a stream carries.
+        let hdr =
+            has_hdr_metadata(s) || (info.color.transfer == PQ && self.first_picture_has_hdr(index, path));
+        if hdr {
             notes.push("its mastering display and light level metadata are not carried over".into());
         }
         notes.extend(crate::source::interlace_note(&info));
         let mut frames_hint = int(&s["nb_frames"]).or_else(|| int(&s["tags"]["NUMBER_OF_FRAMES"]));
-        let index = int(&s["index"]).unwrap_or(0);
         // Only where the two rates differ can frames come at irregular times.
         if average.is_none() || average != base {
             let times = self.packet_times(index, path)?;
@@ -249,6 +252,17 @@ impl Media {
             frames_hint,
             notes,
         })
+    }
+
+    /// Whether the first picture carries mastering or light level metadata. No answer is no.
+    fn first_picture_has_hdr(&self, index: u64, path: &Path) -> bool {
+        let mut command = Command::new(&self.tools.ffprobe.command);
+        command
+            .args(["-v", "error", "-select_streams", &index.to_string(), "-read_intervals", "%+#1"])
+            .args(["-show_entries", "frame=pts:side_data=side_data_type", "-of", "csv=p=0"])
+            .arg(file_argument(path));
+        run_ffprobe(command, &self.name)
+            .is_ok_and(|(text, _)| is_hdr_metadata(&String::from_utf8_lossy(&text)))
     }
 
     /// The sorted timestamps of a stream's packets.
@@ -328,12 +342,18 @@ fn display_matrix(s: &Value) -> Option<[i32; 9]> {
     (count == 9).then_some(m)
 }
 
+/// Code point of the transfer characteristics that HDR10 uses (SMPTE ST 2084).
+const PQ: u8 = 16;
+
+/// Whether this names one of the two kinds of side data that HDR10 adds.
+fn is_hdr_metadata(name: &str) -> bool {
+    name.contains("Mastering") || name.contains("light level")
+}
+
 fn has_hdr_metadata(s: &Value) -> bool {
-    s["side_data_list"].as_array().is_some_and(|l| {
-        l.iter().any(|d| {
-            d["side_data_type"].as_str().is_some_and(|t| t.contains("Mastering") || t.contains("light level"))
-        })
-    })
+    s["side_data_list"]
+        .as_array()
+        .is_some_and(|l| l.iter().any(|d| d["side_data_type"].as_str().is_some_and(is_hdr_metadata)))
 }
 
 #[cfg(test)]

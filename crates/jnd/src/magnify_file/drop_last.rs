@@ -104,6 +104,10 @@ impl FrameSource for DropLast {
         }
         notes
     }
+
+    fn warnings(&self) -> Vec<String> {
+        self.source.warnings()
+    }
 }
 
 #[cfg(test)]

@@ -93,10 +93,10 @@ pub(super) fn stream(
         flow.feed(frame.timestamp, |session| session.feed(&frame.view()))?;
     };
     flow.drain()?;
-    let mut notes = reader.notes();
+    let (mut notes, warnings) = (reader.notes(), reader.warnings());
     notes.extend(flow.writer.notes());
     flow.writer.finish()?;
-    Ok(Pumped { frames: flow.written, truncated, notes })
+    Ok(Pumped { frames: flow.written, truncated, notes, warnings })
 }
 
 /// The second pass of a session that kept the frames of the first one, whose times are `times`: nothing is read again.
@@ -117,7 +117,7 @@ pub(super) fn replay(
     flow.drain()?;
     let notes = flow.writer.notes();
     flow.writer.finish()?;
-    Ok(Pumped { frames: flow.written, truncated: None, notes })
+    Ok(Pumped { frames: flow.written, truncated: None, notes, warnings: Vec::new() })
 }
 
 #[cfg(test)]

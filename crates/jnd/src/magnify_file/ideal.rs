@@ -89,6 +89,7 @@ pub(super) fn run(job: &MagnifyFile, on_event: &mut dyn FnMut(Event<'_>)) -> Res
         frames_in: pass.frames,
         frames_out: pass.frames,
         truncated: pass.truncated.or(known.cut).map(|e| e.to_string()),
+        warnings: run.notes.warnings,
         elapsed: started.elapsed(),
     })
 }
@@ -159,6 +160,7 @@ impl<'a> Run<'a, '_> {
             self.tick();
         };
         self.tell(reader.notes());
+        self.notes.warn(reader.warnings(), self.on_event);
         Ok(Pass { frames, truncated })
     }
 
@@ -283,6 +285,7 @@ impl<'a> Run<'a, '_> {
             engine => engine.run(job, &info, known.source()?, sink, &mut || self.tick())?,
         };
         self.tell(pumped.notes);
+        self.notes.warn(pumped.warnings, self.on_event);
         Ok(Pass { frames: pumped.frames, truncated: pumped.truncated })
     }
 
@@ -328,6 +331,7 @@ impl<'a> Run<'a, '_> {
             Ok(())
         })?;
         self.tell(pumped.notes);
+        self.notes.warn(pumped.warnings, self.on_event);
         Ok(Pass { frames: pumped.frames, truncated })
     }
 }

@@ -118,6 +118,8 @@ pub enum Event<'a> {
     Applied(&'a Applied),
     /// Something the user should know.
     Note(&'a str),
+    /// Something that went wrong without ending the job: the result is not what the input was meant to give.
+    Warning(&'a str),
     /// How far the job is; comes with every frame.
     Progress(Progress),
 }
@@ -152,6 +154,8 @@ pub struct Report {
     pub frames_out: u64,
     /// Set where the input was cut off: the message. The output holds all its whole frames.
     pub truncated: Option<String>,
+    /// What went wrong without ending the job, such as pictures that the decoder had to patch up.
+    pub warnings: Vec<String>,
     /// How long it took.
     pub elapsed: Duration,
 }
@@ -186,26 +190,41 @@ fn stream(job: &MagnifyFile, on_event: &mut dyn FnMut(Event<'_>)) -> Result<Repo
         on_event(Event::Progress(progress));
     })?;
     notes.tell(pumped.notes, on_event);
+    notes.warn(pumped.warnings, on_event);
     Ok(Report {
         applied,
         frames_in: pumped.frames,
         frames_out: pumped.frames,
         truncated: pumped.truncated.map(|e| e.to_string()),
+        warnings: notes.warnings,
         elapsed: started.elapsed(),
     })
 }
 
-/// Notes that have been told already.
+/// Notes and warnings that have been told already.
 #[derive(Default)]
-struct Notes(Vec<String>);
+struct Notes {
+    told: Vec<String>,
+    warnings: Vec<String>,
+}
 
 impl Notes {
     /// Tells what has not been told before.
     fn tell(&mut self, notes: impl IntoIterator<Item = String>, on_event: &mut dyn FnMut(Event<'_>)) {
         for note in notes {
-            if !self.0.contains(&note) {
+            if !self.told.contains(&note) {
                 on_event(Event::Note(&note));
-                self.0.push(note);
+                self.told.push(note);
+            }
+        }
+    }
+
+    /// The same for warnings.
+    fn warn(&mut self, warnings: impl IntoIterator<Item = String>, on_event: &mut dyn FnMut(Event<'_>)) {
+        for warning in warnings {
+            if !self.warnings.contains(&warning) {
+                on_event(Event::Warning(&warning));
+                self.warnings.push(warning);
             }
         }
     }
