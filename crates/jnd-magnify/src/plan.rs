@@ -1,21 +1,13 @@
 //! From settings and a clip's description to everything that is computed once: levels, sizes, weights, coefficients,
 //! bins and tables. Both devices work from the same plan.
 
-use std::f64::consts::PI;
+mod chain;
+mod filter;
 
-use jnd_video::{ChromaRounding, Layout, PixelFormat, Rate, StreamInfo};
+use jnd_video::{PixelFormat, Rate, StreamInfo};
 
-use crate::{Error, Filter, Pipeline, Result, Settings};
-
-/// RGB to luma and colour differences: rows Y, C1, C2, columns R, G, B. Rounded to f32 as the method's reference has them.
-const TO_YCC: [[f32; 3]; 3] =
-    [[0.299, 0.587, 0.114], [-0.168_736, -0.331_264, 0.5], [0.5, -0.418_688, -0.081_312]];
-/// The inverse: rows R, G, B.
-const FROM_YCC: [[f32; 3]; 3] = [
-    [1.0, -1.218_894_2e-6, 1.401_999_6],
-    [1.0, -0.344_135_68, -0.714_136_2],
-    [1.0, 1.772_000_1, 4.062_980_6e-7],
-];
+use crate::{Filter, Pipeline, Result, Settings};
+use filter::{iir_cutoff, precision, temporal};
 
 /// The clip a plan is made for.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -310,148 +302,6 @@ impl Plan {
         };
         self.filtered_samples() * values * each
     }
-
-    fn make_chains(&self) -> Vec<Chain> {
-        let f = self.source.format;
-        let c = self.settings.chroma;
-        let mut chains = Vec::new();
-        if f.is_rgb() {
-            let planes = if f.layout() == Layout::Gbr { vec![0, 1, 2] } else { vec![0] };
-            let order = match f.layout() {
-                Layout::Rgb => [0, 1, 2],
-                Layout::Bgr => [2, 1, 0],
-                _ => [2, 0, 1],
-            };
-            let mix = if c == 1.0 {
-                Mix::None
-            } else if c == 0.0 {
-                Mix::Luma(TO_YCC[0])
-            } else {
-                Mix::Matrix(mixing(c))
-            };
-            chains.push(self.make_chain(planes, mix, order, 1.0));
-        } else {
-            for p in 0..f.plane_count() {
-                let factor = if p == 0 { 1.0 } else { c };
-                chains.push(self.make_chain(vec![p], Mix::None, [0, 1, 2], factor));
-            }
-        }
-        chains
-    }
-
-    /// The chain of some planes whose weights are multiplied by `factor`.
-    fn make_chain(&self, planes: Vec<usize>, mix: Mix, order: [usize; 3], factor: f64) -> Chain {
-        let f = self.source.format;
-        let size = f.plane_size(planes[0], self.source.width, self.source.height, ChromaRounding::Ceil);
-        let subsampled = planes[0] > 0 && f.chroma_shift() != (0, 0);
-        let vertical = subsampled && f.chroma_shift() == (1, 0);
-        let first = u32::from(subsampled);
-        let mut levels = Vec::new();
-        let mut l = Level {
-            width: size.width,
-            height: size.height,
-            parts: planes.len(),
-            channels: size.channels,
-            stored: Stored::Samples,
-            step: Step::Source,
-            scale: 1.0,
-            weight: 0.0,
-            unit: 1.0,
-            c_slow: 0.0,
-            c_fast: 0.0,
-            h: 0.0,
-        };
-        let luma = matches!(mix, Mix::Luma(_));
-        let mut up = 1.0;
-        let weights = self.weights(first, vertical, factor);
-        for (k, &weight) in weights.iter().enumerate() {
-            if k > 0 {
-                let below = l.stored;
-                l.step = if vertical && k == 1 && self.settings.pipeline == Pipeline::Motion {
-                    Step::Vertical
-                } else {
-                    Step::Full
-                };
-                l.height = l.height.div_ceil(2);
-                if l.step == Step::Full {
-                    l.width = l.width.div_ceil(2);
-                }
-                (l.stored, l.scale) = match below {
-                    Stored::Samples if l.step == Step::Vertical => (Stored::Integer { unit: 16 }, 1.0),
-                    Stored::Samples => (Stored::Integer { unit: 256 }, 1.0),
-                    Stored::Integer { unit } => (Stored::Float, 1.0 / (256.0 * unit as f32)),
-                    Stored::Float => (Stored::Float, 1.0 / 256.0),
-                };
-                if self.settings.pipeline == Pipeline::Motion {
-                    up /= if l.step == Step::Full { 64.0 } else { 8.0 };
-                }
-            }
-            if luma && k == usize::from(weights.len() > 1) {
-                l.stored = Stored::Float;
-                l.scale = 1.0;
-                l.parts = 1;
-                l.channels = 1;
-            }
-            l.weight = weight;
-            l.unit = match l.stored {
-                Stored::Integer { unit } => up / f64::from(unit),
-                _ => up,
-            };
-            match &self.temporal {
-                Temporal::Causal { q_slow, q_fast, .. } => {
-                    l.c_slow = q_slow * weight * l.unit;
-                    l.c_fast = q_fast * weight * l.unit;
-                }
-                Temporal::Projection { frames, .. } => l.h = weight * l.unit / *frames as f64,
-            }
-            levels.push(l);
-        }
-        let mix = match mix {
-            // From level 1 on the luma factors also take away the integers' unit.
-            Mix::Luma(y) if levels.len() > 1 => Mix::Luma(y.map(|v| v / 256.0)),
-            other => other,
-        };
-        let enlarge = match self.settings.pipeline {
-            Pipeline::Motion => Enlarge::Pyramid,
-            Pipeline::Color => Enlarge::Bilinear,
-        };
-        Chain { planes, levels, mix, order, enlarge, first }
-    }
-
-    /// Weights of a chain's own levels, up to the last that is not 0.
-    fn weights(&self, first: u32, vertical: bool, factor: f64) -> Vec<f64> {
-        let mut w = match self.settings.pipeline {
-            Pipeline::Color => {
-                let level = self.settings.level.saturating_sub(first) as usize;
-                let mut w = vec![0.0; level + 1];
-                w[level] = factor * self.settings.alpha;
-                w
-            }
-            Pipeline::Motion => {
-                let pyramid = self
-                    .gains
-                    .iter()
-                    .scan(0.0, |before, &g| Some(factor * (g - std::mem::replace(before, g))))
-                    .skip(if vertical { 0 } else { first as usize });
-                pyramid.collect()
-            }
-        };
-        while w.last() == Some(&0.0) {
-            w.pop();
-        }
-        w
-    }
-}
-
-/// A = M^-1 diag(1, c, c) M.
-fn mixing(c: f64) -> [[f32; 3]; 3] {
-    let k = [1.0, c, c];
-    std::array::from_fn(|i| {
-        std::array::from_fn(|j| {
-            let sum: f64 = (0..3).map(|n| f64::from(FROM_YCC[i][n]) * k[n] * f64::from(TO_YCC[n][j])).sum();
-            sum as f32
-        })
-    })
 }
 
 /// Height of the pyramid: 1, and 1 more for each halving (rounded down) of a picture of at least 5 by 5.
@@ -483,90 +333,14 @@ fn gains(s: &Settings, width: usize, height: usize) -> Vec<f64> {
     g
 }
 
-fn temporal(s: &Settings, source: &Source) -> Result<Temporal> {
-    let fs = s.capture_rate.unwrap_or(source.rate).as_f64();
-    if let Filter::Butterworth { high, .. } | Filter::Ideal { high, .. } = s.filter
-        && high >= fs / 2.0
-    {
-        return Err(Error::BandAboveLimit { high, rate: fs, limit: fs / 2.0 });
-    }
-    match s.filter {
-        Filter::Iir { r1, r2 } => {
-            Ok(Temporal::Causal { p_slow: 1.0 - r2, p_fast: 1.0 - r1, q_slow: 1.0 - r2, q_fast: 1.0 - r1 })
-        }
-        Filter::Butterworth { low, high } => {
-            let pole = |f: f64| {
-                let c = libm::tan(PI * f / fs);
-                ((1.0 - c) / (1.0 + c), 1.0 / (1.0 + c))
-            };
-            let ((p_slow, q_slow), (p_fast, q_fast)) = (pole(low), pole(high));
-            Ok(Temporal::Causal { p_slow, p_fast, q_slow, q_fast })
-        }
-        Filter::Ideal { low, high } => {
-            let frames = source.frames.ok_or(Error::FramesUnknown)?;
-            let t = usize::try_from(frames).map_err(|_| Error::FramesUnknown)?;
-            let bins = bins(t, low, high, fs);
-            if bins.is_empty() {
-                return Err(Error::EmptyBand {
-                    frames,
-                    rate: fs,
-                    low,
-                    high,
-                    step: fs / frames.max(1) as f64,
-                    needed: needed_frames(frames, low, high, fs),
-                });
-            }
-            let angle = |j: usize| 2.0 * PI * j as f64 / t as f64;
-            let cos = (0..t).map(|j| libm::cos(angle(j))).collect();
-            let sin = (0..t).map(|j| libm::sin(angle(j))).collect();
-            Ok(Temporal::Projection { frames: t, bins, cos, sin })
-        }
-    }
-}
-
-/// Bins strictly inside a band.
-fn bins(t: usize, low: f64, high: f64, fs: f64) -> Vec<usize> {
-    let frequency = |k: usize| k as f64 / t as f64 * fs;
-    (0..t).skip_while(|&k| frequency(k) <= low).take_while(|&k| frequency(k) < high).collect()
-}
-
-/// The smallest number of frames above `frames` at which the band holds a bin.
-fn needed_frames(frames: u64, low: f64, high: f64, fs: f64) -> u64 {
-    // A band wider than the bins' distance holds one in any case, so the search ends.
-    let enough = (fs / (high - low)).ceil() as u64 + 1;
-    (frames + 1..enough.min(frames.saturating_add(1_000_000)))
-        .find(|&t| {
-            let k = (low / fs * t as f64).floor();
-            [k, k + 1.0].iter().any(|k| {
-                let f = k / t as f64 * fs;
-                low < f && f < high
-            })
-        })
-        .unwrap_or(enough)
-}
-
-fn precision(temporal: &Temporal, largest: f64) -> Precision {
-    let single = match temporal {
-        Temporal::Causal { p_slow, p_fast, .. } => {
-            // Rounding and stagnation of a pole, at the largest gain, against a tenth of an output level.
-            [p_slow, p_fast].iter().all(|&p| 2f64.powi(-24) / (1.0 - p) * largest < 0.1)
-        }
-        Temporal::Projection { frames, .. } => *frames <= 4096,
-    };
-    if single { Precision::F32 } else { Precision::F64 }
-}
-
-/// Where a running mean with weight `r` has lost half its power.
-fn iir_cutoff(r: f64, fs: f64) -> f64 {
-    let p = 1.0 - r;
-    // |r / (1 - p z^-1)|^2 = 1/2 solved for the angle; a mean that follows at once passes everything.
-    let cos = (1.0 + p * p - 2.0 * r * r) / (2.0 * p);
-    if p == 0.0 || cos <= -1.0 { fs / 2.0 } else { libm::acos(cos) * fs / (2.0 * PI) }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::f64::consts::PI;
+
+    use jnd_video::Layout;
+
     use super::*;
+    use crate::Error;
 
     fn source(layout: Layout, depth: u8, width: usize, height: usize, frames: Option<u64>) -> Source {
         let format = PixelFormat::new(layout, depth).unwrap();

@@ -21,7 +21,8 @@ fn taps(a: f32, b: f32, c: f32, d: f32, e: f32) -> f32 {
 #[inline(always)]
 fn vertical_samples_body<S: Pixel>(r: [&[S]; 5], shift: u32, out: &mut [S::Int]) {
     let n = out.len();
-    let [a, b, c, d, e] = r.map(|r| &r[..n]);
+    // One by one, so that the compiler sees five rows of the same length.
+    let (a, b, c, d, e) = (&r[0][..n], &r[1][..n], &r[2][..n], &r[3][..n], &r[4][..n]);
     let x = |v: S| S::Int::sample(v, shift);
     for i in 0..n {
         out[i] = S::Int::taps(x(a[i]), x(b[i]), x(c[i]), x(d[i]), x(e[i]));
@@ -32,7 +33,8 @@ fn vertical_samples_body<S: Pixel>(r: [&[S]; 5], shift: u32, out: &mut [S::Int])
 #[inline(always)]
 fn vertical_body<T: Value>(r: [&[T]; 5], out: &mut [f32]) {
     let n = out.len();
-    let [a, b, c, d, e] = r.map(|r| &r[..n]);
+    // One by one, so that the compiler sees five rows of the same length.
+    let (a, b, c, d, e) = (&r[0][..n], &r[1][..n], &r[2][..n], &r[3][..n], &r[4][..n]);
     for i in 0..n {
         out[i] = taps(a[i].single(), b[i].single(), c[i].single(), d[i].single(), e[i].single());
     }
