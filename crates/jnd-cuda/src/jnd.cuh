@@ -42,3 +42,14 @@ __device__ __forceinline__ u32 jnd_pack_u8(f32 a, f32 b, u32 rest) {
     return (x & 255u) | (y & 255u) << 8 | rest << 16;
 #endif
 }
+
+// a.low * w.byte0 + a.high * w.byte1 + c, for the two 16-bit halves of a.
+__device__ __forceinline__ u32 jnd_dot2(u32 a, u32 w, u32 c) {
+#if !defined(JND_HOST_SHIM) && __CUDA_ARCH__ >= 610
+    u32 d;
+    asm("dp2a.lo.u32.u32 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(w), "r"(c));
+    return d;
+#else
+    return (a & 0xffffu) * (w & 255u) + (a >> 16) * (w >> 8 & 255u) + c;
+#endif
+}

@@ -144,10 +144,14 @@ impl std::fmt::Debug for DeviceMagnifier {
     }
 }
 
-/// Frames of a chunk on a device: enough to keep every multiprocessor busy, few enough to stay near its cache.
-pub fn default_chunk(source: &Source) -> usize {
-    let frame = source.format.frame_bytes(source.width, source.height, ChromaRounding::Ceil);
-    ((96 << 20) / frame.max(1)).clamp(4, 256)
+/// Frames of a chunk on a device: enough to keep every multiprocessor busy for much longer than it takes to begin and end,
+/// few enough to take little memory.
+pub fn default_chunk(plan: &Plan) -> usize {
+    let s = plan.source();
+    let frame = s.format.frame_bytes(s.width, s.height, ChromaRounding::Ceil);
+    // The causal filters keep no change of the finest level.
+    let bytes = if plan.settings().filter.is_causal() { 224 << 20 } else { 96 << 20 };
+    (bytes / frame.max(1)).clamp(4, 256)
 }
 
 impl DeviceMagnifier {
@@ -162,7 +166,7 @@ impl DeviceMagnifier {
     /// # Errors
     /// Too little memory on the card, or the card failed.
     pub fn new(plan: &Plan, context: &Context, chunk: usize, memory: Option<u64>) -> Result<Self> {
-        let chunk = if chunk == 0 { default_chunk(plan.source()) } else { chunk.min(4096) };
+        let chunk = if chunk == 0 { default_chunk(plan) } else { chunk.min(4096) };
         Ok(Self {
             compute: Compute::new(plan, context, chunk, memory)?,
             render: plan.settings().filter.is_causal(),

@@ -137,6 +137,9 @@ __device__ __forceinline__ void horizontal(const Four<u16, C>& f, u32 (&out)[2 *
 }
 
 
+// Whether no row that `rows` rows from y0 on are made of is beyond an edge.
+__device__ __forceinline__ bool rows_inside(i32 y0, int rows, i32 height) { return y0 > 0 && 2 * y0 + 2 * rows < height; }
+
 // What holds a first halving exactly.
 template <class S>
 struct Integer {
@@ -158,7 +161,13 @@ __device__ __forceinline__ void shrink_samples(const ShrinkArgs& a) {
     const bool vec = a.src.vec != 0;
     const i32 shift = a.src.shift;
     Raw<S, C> raw[2 * ROWS + 3];
-    if (vec && block >= 0 && 4 * block + 4 <= width) {
+    const bool whole = vec && block >= 0 && 4 * block + 4 <= width;
+    if (whole && rows_inside(y0, ROWS, height)) {
+        const u8* first = src + (i64)(2 * y0 - 2) * a.src.pitch;
+        const i32 pitch = (i32)a.src.pitch;
+#pragma unroll
+        for (int k = 0; k < 2 * ROWS + 3; k++) raw[k] = load_whole<S, C>(first + (i64)k * pitch, block);
+    } else if (whole) {
 #pragma unroll
         for (int k = 0; k < 2 * ROWS + 3; k++) {
             raw[k] = load_whole<S, C>(src + (i64)mirror(2 * y0 + k - 2, height) * a.src.pitch, block);
@@ -245,34 +254,113 @@ __device__ __forceinline__ float4 taps4(const float4& a, const float4& b, const 
 
 constexpr int LEVEL_ROWS = 4;
 
+// Halving integers in 16 bits: two values of a row to a register, summed across by dot products, which are exact; no sum
+// of both directions exceeds 2^24, so that the order of f32 sums, which are exact as well, is of no matter.
+struct Dots {
+    u32 w[2];
+};
+__device__ __forceinline__ Dots load_pairs(const u16* p) {
+    const uint2 v = __ldg((const uint2*)p);
+    return Dots{{v.x, v.y}};
+}
+__device__ __forceinline__ Dots pairs_reflected(const u16* row, i32 x, i32 width) {
+    Dots r;
+#pragma unroll
+    for (int k = 0; k < 2; k++) {
+        r.w[k] = (u32)row[mirror(x + 2 * k, width)] | (u32)row[mirror(x + 2 * k + 1, width)] << 16;
+    }
+    return r;
+}
+
+// The geometry that both forms share: the plane, the rows and where they go.
+template <class T>
+struct LevelPart {
+    const T* src;
+    f32* to;
+    i32 block;
+    i32 y0;
+    bool whole;
+    bool writes;
+    __device__ __forceinline__ LevelPart(const ShrinkLevelArgs& a) {
+        block = (i32)blockIdx.x * 30 + (i32)threadIdx.x - 1;
+        y0 = ((i32)blockIdx.y * (i32)blockDim.y + (i32)threadIdx.y) * LEVEL_ROWS;
+        const u32 t = blockIdx.z / (u32)a.count, p = blockIdx.z - t * (u32)a.count;
+        src = (const T*)a.src.ptr + t * a.src.frame + p * a.src.plane;
+        to = (f32*)a.dst.ptr + t * a.dst.frame + p * a.dst.plane + (i64)y0 * a.dst.pitch + 2 * block;
+        whole = block >= 0 && 4 * block + 4 <= a.src.width;
+        writes = threadIdx.x >= 1 && threadIdx.x <= 30 && 4 * block < a.src.width;
+    }
+};
+
 template <class T>
 __device__ __forceinline__ void shrink_level(const ShrinkLevelArgs& a) {
-    const i32 width = a.src.width, height = a.src.height;
-    const i32 block = (i32)blockIdx.x * 30 + (i32)threadIdx.x - 1;
-    const i32 y0 = ((i32)blockIdx.y * (i32)blockDim.y + (i32)threadIdx.y) * LEVEL_ROWS;
-    if (y0 >= a.dst.height) return;
-    const i64 t = blockIdx.z / a.count, p = blockIdx.z % a.count;
-    const T* src = (const T*)a.src.ptr + t * a.src.frame + p * a.src.plane;
-    f32* to = (f32*)a.dst.ptr + t * a.dst.frame + p * a.dst.plane + (i64)y0 * a.dst.pitch + 2 * block;
+    const i32 width = a.src.width, height = a.src.height, pitch = a.src.pitch;
+    const LevelPart<T> l(a);
+    if (l.y0 >= a.dst.height) return;
     float4 row[2 * LEVEL_ROWS + 3];
-    if (block >= 0 && 4 * block + 4 <= width) {
+    if (l.whole && rows_inside(l.y0, LEVEL_ROWS, height)) {
+        const T* first = l.src + (i64)(2 * l.y0 - 2) * pitch + 4 * l.block;
+#pragma unroll
+        for (int k = 0; k < 2 * LEVEL_ROWS + 3; k++) row[k] = load_level(first + (i64)k * pitch);
+    } else if (l.whole) {
 #pragma unroll
         for (int k = 0; k < 2 * LEVEL_ROWS + 3; k++) {
-            row[k] = load_level(src + (i64)mirror(2 * y0 + k - 2, height) * a.src.pitch + 4 * block);
+            row[k] = load_level(l.src + (i64)mirror(2 * l.y0 + k - 2, height) * pitch + 4 * l.block);
         }
     } else {
 #pragma unroll
         for (int k = 0; k < 2 * LEVEL_ROWS + 3; k++) {
-            row[k] = level_reflected(src + (i64)mirror(2 * y0 + k - 2, height) * a.src.pitch, 4 * block, width);
+            row[k] = level_reflected(l.src + (i64)mirror(2 * l.y0 + k - 2, height) * pitch, 4 * l.block, width);
         }
     }
-    const bool writes = threadIdx.x >= 1 && threadIdx.x <= 30 && 4 * block < width;
+    f32* to = l.to;
 #pragma unroll
     for (int k = 0; k < LEVEL_ROWS; k++) {
         const float4 v = taps4(row[2 * k], row[2 * k + 1], row[2 * k + 2], row[2 * k + 3], row[2 * k + 4]);
         const f32 l2 = __shfl_up_sync(ALL, v.z, 1), l3 = __shfl_up_sync(ALL, v.w, 1), n0 = __shfl_down_sync(ALL, v.x, 1);
-        if (writes && y0 + k < a.dst.height) {
+        if (l.writes && l.y0 + k < a.dst.height) {
             *(float2*)to = make_float2(taps(l2, l3, v.x, v.y, v.z) * a.scale, taps(v.x, v.y, v.z, v.w, n0) * a.scale);
+        }
+        to += a.dst.pitch;
+    }
+}
+template <>
+__device__ __forceinline__ void shrink_level<u16>(const ShrinkLevelArgs& a) {
+    const i32 width = a.src.width, height = a.src.height, pitch = a.src.pitch;
+    const LevelPart<u16> l(a);
+    if (l.y0 >= a.dst.height) return;
+    constexpr int N = 2 * LEVEL_ROWS + 3;
+    Dots row[N];
+    if (l.whole && rows_inside(l.y0, LEVEL_ROWS, height)) {
+        const u16* first = l.src + (i64)(2 * l.y0 - 2) * pitch + 4 * l.block;
+#pragma unroll
+        for (int k = 0; k < N; k++) row[k] = load_pairs(first + (i64)k * pitch);
+    } else if (l.whole) {
+#pragma unroll
+        for (int k = 0; k < N; k++) {
+            row[k] = load_pairs(l.src + (i64)mirror(2 * l.y0 + k - 2, height) * pitch + 4 * l.block);
+        }
+    } else {
+#pragma unroll
+        for (int k = 0; k < N; k++) {
+            row[k] = pairs_reflected(l.src + (i64)mirror(2 * l.y0 + k - 2, height) * pitch, 4 * l.block, width);
+        }
+    }
+    u32 p[N], q[N];
+#pragma unroll
+    for (int k = 0; k < N; k++) {
+        const u32 before = from_left(row[k].w[1]), after = from_right(row[k].w[0]);
+        // Weights of a pair's low and high value, in the low two bytes.
+        p[k] = jnd_dot2(before, 0x0401, jnd_dot2(row[k].w[0], 0x0406, row[k].w[1] & 0xffffu));
+        q[k] = jnd_dot2(row[k].w[0], 0x0401, jnd_dot2(row[k].w[1], 0x0406, after & 0xffffu));
+    }
+    f32* to = l.to;
+#pragma unroll
+    for (int k = 0; k < LEVEL_ROWS; k++) {
+        if (l.writes && l.y0 + k < a.dst.height) {
+            const u32 v = taps(p[2 * k], p[2 * k + 1], p[2 * k + 2], p[2 * k + 3], p[2 * k + 4]);
+            const u32 w = taps(q[2 * k], q[2 * k + 1], q[2 * k + 2], q[2 * k + 3], q[2 * k + 4]);
+            *(float2*)to = make_float2((f32)(i32)v * a.scale, (f32)(i32)w * a.scale);
         }
         to += a.dst.pitch;
     }

@@ -212,7 +212,121 @@ __device__ __forceinline__ void causal(const CausalArgs& a) {
     }
 }
 
-// One value a thread, for levels of floats. Nothing is enlarged here: enlarge.cu does it for all frames at once.
+// Levels of floats with f32 states: two by two values a thread, the enlarged change of the coarser level added. A frame's values
+// are fetched AHEAD frames before they are used, into the places of those used last: these levels are small, and few threads
+// have to cover the latency.
+__device__ __forceinline__ void causal_level(const CausalArgs& a) {
+    constexpr int AHEAD = 4;
+    const i32 width = a.in.width, height = a.in.height;
+    const i32 i = (i32)(blockIdx.x * blockDim.x + threadIdx.x), j = (i32)(blockIdx.y * blockDim.y + threadIdx.y);
+    const i32 plane = (i32)blockIdx.z, x = 2 * i, y = 2 * j;
+    if (x >= width || y >= height) return;
+    const bool two = x + 1 < width, below = y + 1 < height;
+    const f32 k[4] = {(f32)a.p_slow, (f32)a.p_fast, (f32)a.c_slow, (f32)a.c_fast};
+    const i64 cell = ((i64)plane * height + y) * width + x;
+    const i32 cells[4] = {0, two ? 1 : 0, below ? width : 0, (below ? width : 0) + (two ? 1 : 0)};
+    f32 last[4], slow[4], fast[4];
+#pragma unroll
+    for (int e = 0; e < 4; e++) {
+        last[e] = a.start ? 0.0f : ((const f32*)a.last)[cell + cells[e]];
+        slow[e] = a.start ? 0.0f : ((const f32*)a.slow)[cell + cells[e]];
+        fast[e] = a.start ? 0.0f : ((const f32*)a.fast)[cell + cells[e]];
+    }
+    // Rows are padded: the second column exists, if only as padding.
+    const f32* in = (const f32*)a.in.ptr + plane * a.in.plane + (i64)y * a.in.pitch + x;
+    f32* out = (f32*)a.out.ptr + plane * a.out.plane + (i64)y * a.out.pitch + x;
+    const i32 under = below ? a.in.pitch : 0, out_under = a.out.pitch;
+    // Rows of the coarser level, at the column above this thread's. Its neighbours' columns are read even where they are
+    // another row's: the sums are then replaced by the edge's rule.
+    const i32 n = a.up.width, m = a.up.height;
+    const f32* mid = (const f32*)a.up.ptr + plane * a.up.plane + (i64)j * a.up.pitch + i;
+    const i32 over = (before(j, m) - j) * a.up.pitch, next = (after(j, m) - j) * a.up.pitch;
+    const bool leftmost = i == 0, rightmost = i == n - 1, enlarges = a.up.ptr != 0;
+    f32 up[AHEAD][3][3] = {};
+    float2 rows[AHEAD][2];
+    auto fetch = [&](f32(&u)[3][3], float2(&r)[2]) {
+        r[0] = *(const float2*)in;
+        r[1] = *(const float2*)(in + under);
+        if (enlarges) {
+#pragma unroll
+            for (int c = 0; c < 3; c++) {
+                u[c][0] = (mid + over)[c - 1];
+                u[c][1] = mid[c - 1];
+                u[c][2] = (mid + next)[c - 1];
+            }
+        }
+    };
+    // Where the chunk ends the last frame is fetched again, and not used.
+#pragma unroll
+    for (int b = 0; b < AHEAD; b++) {
+        fetch(up[b], rows[b]);
+        if (b + 1 < a.frames) {
+            in += a.in.frame;
+            mid += a.up.frame;
+        }
+    }
+    if (a.start == 1) {
+        last[0] = rows[0][0].x;
+        last[1] = rows[0][0].y;
+        last[2] = rows[0][1].x;
+        last[3] = rows[0][1].y;
+    }
+    for (i32 t0 = 0; t0 < a.frames; t0 += AHEAD) {
+#pragma unroll
+        for (int b = 0; b < AHEAD; b++) {
+            const i32 t = t0 + b;
+            if (t >= a.frames) break;
+            f32 f[4];
+            f[0] = causal_step<f32>(rows[b][0].x, last[0], slow[0], fast[0], k);
+            f[1] = causal_step<f32>(rows[b][0].y, last[1], slow[1], fast[1], k);
+            f[2] = causal_step<f32>(rows[b][1].x, last[2], slow[2], fast[2], k);
+            f[3] = causal_step<f32>(rows[b][1].y, last[3], slow[3], fast[3], k);
+            f32 ev[3], od[3];
+#pragma unroll
+            for (int c = 0; c < 3; c++) {
+                ev[c] = even(up[b][c][0], up[b][c][1], up[b][c][2]);
+                od[c] = odd(up[b][c][1], up[b][c][2]);
+            }
+            if (t + AHEAD < a.frames) {
+                fetch(up[b], rows[b]);
+                if (t + AHEAD + 1 < a.frames) {
+                    in += a.in.frame;
+                    mid += a.up.frame;
+                }
+            }
+            if (((u32)(a.index + t) & 31u) == 31u) {
+#pragma unroll
+                for (int e = 0; e < 4; e++) {
+                    slow[e] = flushed(slow[e]);
+                    fast[e] = flushed(fast[e]);
+                }
+            }
+            if (enlarges) {
+                ev[2] = rightmost ? ev[1] : ev[2];
+                od[2] = rightmost ? od[1] : od[2];
+                ev[0] = leftmost ? ev[2] : ev[0];
+                od[0] = leftmost ? od[2] : od[0];
+                f[0] = even(ev[0], ev[1], ev[2]) + f[0];
+                f[1] = odd(ev[1], ev[2]) + f[1];
+                f[2] = even(od[0], od[1], od[2]) + f[2];
+                f[3] = odd(od[1], od[2]) + f[3];
+            }
+            *(float2*)out = make_float2(f[0], f[1]);
+            if (below) *(float2*)(out + out_under) = make_float2(f[2], f[3]);
+            out += a.out.frame;
+        }
+    }
+#pragma unroll
+    for (int e = 0; e < 4; e++) {
+        if ((e & 1 && !two) || (e & 2 && !below)) continue;
+        ((f32*)a.last)[cell + cells[e]] = last[e];
+        ((f32*)a.slow)[cell + cells[e]] = slow[e];
+        ((f32*)a.fast)[cell + cells[e]] = fast[e];
+    }
+}
+
+// One value a thread, for the smallest levels and for f64 states. Nothing is enlarged here: enlarge.cu does it for all
+// frames at once.
 template <class P, int AHEAD>
 __device__ __forceinline__ void causal_small(const CausalArgs& a) {
     const i32 width = a.in.width, height = a.in.height;
@@ -227,19 +341,22 @@ __device__ __forceinline__ void causal_small(const CausalArgs& a) {
     f32* out = (f32*)a.out.ptr + plane * a.out.plane + (i64)y * a.out.pitch + x;
     const i64 in_frame = a.in.frame, out_frame = a.out.frame;
     if (a.start == 1) last = in[0];
-    for (i32 t0 = 0; t0 < a.frames; t0 += AHEAD) {
-        f32 raw[AHEAD];
+    f32 ahead[AHEAD];
+    // Where the chunk ends the last frame is fetched again, and not used.
 #pragma unroll
-        for (int b = 0; b < AHEAD; b++) {
-            raw[b] = *in;
-            in += t0 + b + 1 < a.frames ? in_frame : 0;
-        }
+    for (int b = 0; b < AHEAD; b++) {
+        ahead[b] = *in;
+        in += b + 1 < a.frames ? in_frame : 0;
+    }
+    for (i32 t0 = 0; t0 < a.frames; t0 += AHEAD) {
 #pragma unroll
         for (int b = 0; b < AHEAD; b++) {
             const i32 t = t0 + b;
             if (t >= a.frames) break;
-            *out = causal_step<P>(raw[b], last, slow, fast, k);
+            *out = causal_step<P>(ahead[b], last, slow, fast, k);
             out += out_frame;
+            ahead[b] = *in;
+            in += t + AHEAD + 1 < a.frames ? in_frame : 0;
             if (((u32)(a.index + t) & 31u) == 31u) {
                 slow = flushed(slow);
                 fast = flushed(fast);
@@ -275,9 +392,12 @@ CAUSAL(u32, u32, f64, true)
 CAUSAL_MIX(u16, f32)
 CAUSAL_MIX(u32, f32)
 
+extern "C" __global__ void __launch_bounds__(128) magnify_causal_level(magnify::CausalArgs a) { magnify::causal_level(a); }
+JND_KERNEL_FLAT(magnify_causal_level)
+
 #define CAUSAL_SMALL(P)                                                                                          \
     extern "C" __global__ void __launch_bounds__(128) magnify_causal_f32_##P(magnify::CausalArgs a) {            \
-        magnify::causal_small<P, 8>(a);                                                                          \
+        magnify::causal_small<P, 16>(a);                                                                         \
     }                                                                                                            \
     JND_KERNEL_FLAT(magnify_causal_f32_##P)
 CAUSAL_SMALL(f32)

@@ -1,5 +1,7 @@
 //! The card against the processor: every byte equal. Each test runs on the host-compiled kernels and, where there is one, on a card.
 
+use std::time::Duration;
+
 use jnd_cuda::{Context, DeviceBuffer, Priority, Stream};
 use jnd_magnify::cuda::{ClipRunner, DeviceFrames, DeviceMagnifier, Options, Session};
 use jnd_magnify::{Filter, Init, Pipeline, Plan, Settings, Source};
@@ -341,7 +343,15 @@ fn live_frames_streams_and_two_passes_agree_with_whole_clips() {
 #[test]
 fn frames_on_the_card_with_pitches_and_apart_from_the_output() {
     for context in jnd_cuda_shim::contexts() {
-        for (layout, depth) in [(Layout::Bgr, 8), (Layout::Nv12, 8), (Layout::Yuv422, 10), (Layout::Gbr, 8)] {
+        for (layout, depth) in [
+            (Layout::Bgr, 8),
+            (Layout::Nv12, 8),
+            (Layout::Yuv420, 8),
+            (Layout::Yuv420, 10),
+            (Layout::Yuv444, 8),
+            (Layout::Yuv422, 10),
+            (Layout::Gbr, 8),
+        ] {
             for (pitch_to, apart) in [(64, true), (1, true), (256, false)] {
                 let s = source(layout, depth, Packing::Low, 45, 38, 20);
                 let plan = Plan::new(&Settings::default(), &s).unwrap();
@@ -362,6 +372,8 @@ fn frames_on_the_card_with_pitches_and_apart_from_the_output() {
                 for p in 0..s.format.plane_count() {
                     let size = s.format.plane_size(p, s.width, s.height, jnd_video::ChromaRounding::Ceil);
                     let pitch = (size.row() * bytes).next_multiple_of(pitch_to).next_multiple_of(bytes);
+                    // Cb and Cr are worked on together where they lie alike, and must not be where they do not.
+                    let pitch = pitch + if p == 2 && pitch_to == 1 && !s.format.is_rgb() { bytes } else { 0 };
                     frames.planes[p].pitch = pitch;
                     frames.planes[p].frame = pitch * size.height;
                     frames.planes[p].ptr = total as u64;
@@ -471,11 +483,11 @@ fn sessions_come_and_go_with_flat_memory() {
                 free = context.memory().unwrap().0;
             }
         }
+        // Other tests of this program take and give back memory meanwhile: what is lost stays lost, the rest comes back.
+        let enough = || context.memory().unwrap().0 + (32 << 20) >= free;
+        let back = (0..200).any(|_| enough() || (std::thread::sleep(Duration::from_millis(100)), false).1);
         let now = context.memory().unwrap().0;
-        assert!(
-            free.abs_diff(now) <= 32 << 20,
-            "{context:?}: {free} bytes free after 10 sessions, {now} at the end"
-        );
+        assert!(back, "{context:?}: {free} bytes free after 10 sessions, {now} at the end");
     }
 }
 

@@ -93,6 +93,33 @@ pub(crate) struct CausalArgs {
     pub(crate) mix: [f32; 9],
 }
 
+/// Filter, enlarging and rendering in one.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct FusedArgs {
+    pub(crate) input: Planes,
+    pub(crate) up: Planes,
+    pub(crate) src: [Frames; 2],
+    pub(crate) dst: [Frames; 2],
+    pub(crate) slow: u64,
+    pub(crate) fast: u64,
+    pub(crate) last: u64,
+    pub(crate) slow_out: u64,
+    pub(crate) fast_out: u64,
+    pub(crate) last_out: u64,
+    pub(crate) p_slow: f32,
+    pub(crate) p_fast: f32,
+    pub(crate) c_slow: f32,
+    pub(crate) c_fast: f32,
+    pub(crate) max: f32,
+    pub(crate) frames: i32,
+    pub(crate) index: i32,
+    pub(crate) start: i32,
+    pub(crate) order: [i32; 3],
+    pub(crate) mixes: i32,
+    pub(crate) mix: [f32; 9],
+}
+
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct TableArgs {

@@ -13,6 +13,7 @@ use crate::plan::{Chain, Enlarge, Level, Mix, Plan, Precision, Step, Temporal};
 use crate::preset::Init;
 use crate::{Error, Result};
 
+mod fused;
 mod ideal;
 
 /// A level's values as a kernel reads them: some planes of it, the first of which is `first`.
@@ -36,6 +37,8 @@ pub(crate) struct Compute {
     chunk: usize,
     /// Index of the next frame since the start, the last reset or the beginning of the pass.
     index: u64,
+    /// Chunks worked on since the start: states that are there twice change places with each.
+    chunks: u64,
     timing: Option<Timing>,
     /// A stream for each chain but the first: chains share nothing, and small kernels leave room for each other.
     sides: Vec<(Stream, Event)>,
@@ -66,6 +69,9 @@ impl Compute {
         let arena = memory.allocate(context, limit)?;
         let module = Module::load(context, "jnd-magnify", KERNELS)?;
         let kernels = NAMES.iter().map(|n| Ok((*n, module.kernel(n)?))).collect::<jnd_cuda::Result<_>>()?;
+        let sides = (1..layout.work.len())
+            .map(|_| Ok((Stream::new(context, jnd_cuda::Priority::High)?, Event::new(context)?)))
+            .collect::<jnd_cuda::Result<_>>()?;
         let mut compute = Self {
             plan: plan.clone(),
             context: context.clone(),
@@ -74,10 +80,9 @@ impl Compute {
             arena,
             chunk,
             index: 0,
+            chunks: 0,
             timing: None,
-            sides: (1..plan.chains().len())
-                .map(|_| Ok((Stream::new(context, jnd_cuda::Priority::High)?, Event::new(context)?)))
-                .collect::<jnd_cuda::Result<_>>()?,
+            sides,
             fork: Event::new(context)?,
         };
         compute.fill()?;
@@ -86,6 +91,10 @@ impl Compute {
 
     pub(crate) fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    fn chains(&self) -> &[Chain] {
+        &self.layout.work
     }
 
     pub(crate) fn chunk(&self) -> usize {
@@ -125,7 +134,7 @@ impl Compute {
             upload(m.sin, sin.iter().flat_map(|v| v.to_ne_bytes()).collect())?;
             upload(m.bins, bins.iter().flat_map(|&v| (v as i64).to_ne_bytes()).collect())?;
         }
-        for (chain, m) in self.plan.chains().iter().zip(&self.layout.chains) {
+        for (chain, m) in self.chains().iter().zip(&self.layout.chains) {
             let (Some(to), Some(from)) = (chain.levels.first(), chain.levels.last()) else { continue };
             for (part, n, size) in [(m.across, from.width, to.width), (m.down, from.height, to.height)] {
                 let Some(part) = part else { continue };
@@ -279,7 +288,7 @@ impl Compute {
 
     /// All levels from the frames.
     fn shrink(&self, stream: &Stream, c: usize, f: &DeviceFrames, from: usize, n: usize) -> Result<()> {
-        let (chain, m) = (&self.plan.chains()[c], &self.layout.chains[c]);
+        let (chain, m) = (&self.chains()[c], &self.layout.chains[c]);
         let narrow = self.plan.source().format.bytes_per_sample() == 1;
         if luma_level(chain) == Some(0) {
             return self.mix_samples(stream, chain, m, f, from, n);
@@ -470,6 +479,21 @@ impl Compute {
         }
     }
 
+    /// Whether level `k` of floats is filtered by the kernel that adds the enlarged change as well.
+    fn enlarges(&self, c: usize, k: usize) -> bool {
+        let (chain, m) = (&self.chains()[c], &self.layout.chains[c]);
+        self.plan.precision() == Precision::F32 && chain.enlarge == Enlarge::Pyramid && k < m.tail
+    }
+
+    /// How the filters' states begin: as the kernels' `start`.
+    fn start(&self) -> i32 {
+        match (self.index, self.plan.settings().init) {
+            (0, Init::First) => 1,
+            (0, Init::Zero) => 2,
+            _ => 0,
+        }
+    }
+
     /// Runs the temporal filter at level `k`; the result, with the enlarged change `up` if any, goes to `out`.
     fn filter(
         &self,
@@ -482,7 +506,7 @@ impl Compute {
         up: Option<&Store>,
         out: &Store,
     ) -> Result<bool> {
-        let (chain, m) = (&self.plan.chains()[c], &self.layout.chains[c]);
+        let (chain, m) = (&self.chains()[c], &self.layout.chains[c]);
         let level = &chain.levels[k];
         let up = up.map_or(Planes::default(), |s| self.at(s));
         let Some(state) = m.levels[k].state else { return Ok(false) };
@@ -490,11 +514,7 @@ impl Compute {
         let plane = state.plane as u64;
         match self.plan.temporal() {
             Temporal::Causal { p_slow, p_fast, .. } => {
-                let start = match (self.index, self.plan.settings().init) {
-                    (0, Init::First) => 1,
-                    (0, Init::Zero) => 2,
-                    _ => 0,
-                };
+                let start = self.start();
                 let mut mixed = false;
                 for input in self.inputs(chain, m, k, f, from) {
                     let offset = input.first as u64 * plane;
@@ -532,9 +552,14 @@ impl Compute {
                         };
                         (mixed, z) = (true, 1);
                     }
-                    // Floats: a value a thread; the others: four, two by two.
+                    // Levels large enough are worked on by a kernel that enlarges as well, as those of integers are.
+                    let large = input.kind == Kind::F32 && self.enlarges(c, k);
+                    if large {
+                        name = "magnify_causal_level";
+                    }
+                    // The other floats: a value a thread; all else: four, two by two.
                     let (w, h) = match input.kind {
-                        Kind::F32 => (level.width, level.height),
+                        Kind::F32 if !large => (level.width, level.height),
                         _ => (level.width.div_ceil(2), level.height.div_ceil(2)),
                     };
                     let (block, grid) = if mixed {
@@ -559,7 +584,7 @@ impl Compute {
 
     /// From the coarsest level's filter to the change that the last pass enlarges; says which level's that is.
     fn change(&self, stream: &Stream, c: usize, f: &DeviceFrames, from: usize, n: usize) -> Result<usize> {
-        let (chain, m) = (&self.plan.chains()[c], &self.layout.chains[c]);
+        let (chain, m) = (&self.chains()[c], &self.layout.chains[c]);
         let last = chain.last();
         if chain.enlarge == Enlarge::Bilinear {
             if let Some(out) = &m.levels[last].change {
@@ -579,13 +604,16 @@ impl Compute {
             self.enlarge_tail(stream, chain, m, n)?;
         }
         let begin = if m.tail < last { m.tail } else { last + 1 };
-        for k in (finest..begin).rev() {
+        // The last pass filters the finest level itself.
+        let end = finest + usize::from(m.fused.is_some());
+        for k in (end..begin).rev() {
             let Some(out) = &m.levels[k].change else { continue };
             let up = m.levels.get(k + 1).and_then(|l| l.change.as_ref());
             let mut mixed = false;
             if chain.levels[k].filtered() {
-                // The causal filters of floats leave the enlarging to a kernel that does all frames at once.
-                let apart = causal && m.levels[k].level.is_some_and(|l| l.kind == Kind::F32);
+                // The other filters of floats leave the enlarging to a kernel that does all frames at once.
+                let float = m.levels[k].level.is_some_and(|l| l.kind == Kind::F32);
+                let apart = causal && float && !self.enlarges(c, k);
                 mixed = self.filter(stream, c, k, f, from, n, if apart { None } else { up }, out)?;
                 if let (true, Some(up)) = (apart, up) {
                     self.enlarge(stream, up, out, n, true)?;
@@ -642,7 +670,7 @@ impl Compute {
         from: usize,
         n: usize,
     ) -> Result<()> {
-        let (chain, m) = (&self.plan.chains()[c], &self.layout.chains[c]);
+        let (chain, m) = (&self.chains()[c], &self.layout.chains[c]);
         let Some(change) = &m.levels[level].change else { return Ok(()) };
         let narrow = self.plan.source().format.bytes_per_sample() == 1;
         let channels = chain.levels[0]
@@ -705,12 +733,12 @@ impl Compute {
         let causal = matches!(self.plan.temporal(), Temporal::Causal { .. });
         let mut from = 0;
         while from < f.count {
-            let n = self.chunk.min(f.count - from);
+            let n = even(f.count - from, self.chunk);
             let mut since = self.mark(stream)?;
             self.tables(stream, n, 2)?;
             self.fork(stream)?;
-            for c in 0..self.plan.chains().len() {
-                if self.plan.chains()[c].is_copy() {
+            for c in 0..self.chains().len() {
+                if self.chains()[c].is_copy() {
                     self.copy(self.side(stream, c), c, f, to, from, n)?;
                     self.stage(stream, Stage::Copy, &mut since)?;
                     continue;
@@ -725,11 +753,15 @@ impl Compute {
                     self.ideal_change(self.side(stream, c), c, n)?
                 };
                 self.stage(stream, Stage::Filter, &mut since)?;
-                self.render(self.side(stream, c), c, level, f, to, from, n)?;
+                match self.layout.chains[c].fused {
+                    Some(kind) => self.fused(self.side(stream, c), c, kind, f, to, from, n)?,
+                    None => self.render(self.side(stream, c), c, level, f, to, from, n)?,
+                }
                 self.stage(stream, Stage::Render, &mut since)?;
             }
             self.join(stream)?;
             self.index += n as u64;
+            self.chunks += 1;
             from += n;
         }
         Ok(())
@@ -746,7 +778,7 @@ impl Compute {
         n: usize,
     ) -> Result<()> {
         let s = self.plan.source();
-        for &p in &self.plan.chains()[c].planes {
+        for &p in &self.chains()[c].planes {
             let size = s.format.plane_size(p, s.width, s.height, jnd_video::ChromaRounding::Ceil);
             let row = size.row() * s.format.bytes_per_sample();
             for t in from..from + n {
@@ -761,6 +793,11 @@ impl Compute {
         }
         Ok(())
     }
+}
+
+/// Frames of the next chunk, so that no chunk is longer than `chunk` and all are alike.
+fn even(left: usize, chunk: usize) -> usize {
+    left.div_ceil(left.div_ceil(chunk))
 }
 
 fn flat(a: [[f32; 3]; 3]) -> [f32; 9] {
@@ -815,6 +852,7 @@ const NAMES: &[&str] = &[
     "magnify_bilinear_u8_luma",
     "magnify_causal_f32_f32",
     "magnify_causal_f32_f64",
+    "magnify_causal_level",
     "magnify_causal_mix_u16_f32",
     "magnify_causal_mix_u32_f32",
     "magnify_causal_u16_f32",
@@ -825,8 +863,16 @@ const NAMES: &[&str] = &[
     "magnify_causal_s16_f64",
     "magnify_causal_s8_f32",
     "magnify_causal_s8_f64",
+    "magnify_direct_u16_c1",
+    "magnify_direct_u16_c2",
+    "magnify_direct_u8_c1",
+    "magnify_direct_u8_c2",
     "magnify_enlarge",
     "magnify_enlarge_tail",
+    "magnify_fused_u16_c1",
+    "magnify_fused_u16_c3",
+    "magnify_fused_u8_c1",
+    "magnify_fused_u8_c3",
     "magnify_luma_u16",
     "magnify_luma_u32",
     "magnify_luma_u8",

@@ -4,7 +4,7 @@
 use jnd_cuda::{MemoryPlan, Part};
 
 use super::args::Planes;
-use crate::plan::{Chain, Enlarge, Level, Mix, Plan, Precision, Stored, Temporal};
+use crate::plan::{Chain, Enlarge, Level, Mix, Plan, Precision, Step, Stored, Temporal};
 
 /// Samples of the largest level that one block makes in shared memory, with all coarser ones.
 pub(crate) const TAIL: usize = 2048;
@@ -90,6 +90,17 @@ pub(crate) struct State {
     pub(crate) plane: usize,
     /// Planes.
     pub(crate) planes: usize,
+    /// All of it is there twice: a kernel reads what others wrote at the end of the chunk before, and writes the other.
+    pub(crate) twice: bool,
+}
+
+/// How a chain's finest filtered level becomes a frame without its change in between.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fused {
+    /// Level 1, which is enlarged to the frame.
+    Level,
+    /// The frame itself.
+    Frame,
 }
 
 /// What the card keeps of one level.
@@ -110,6 +121,7 @@ pub(crate) struct ChainMemory {
     pub(crate) levels: Vec<LevelMemory>,
     /// First level of the tail; the number of levels where there is none.
     pub(crate) tail: usize,
+    pub(crate) fused: Option<Fused>,
     /// Three integer planes from which luma is mixed.
     pub(crate) integers: Option<Store>,
     pub(crate) across: Option<Part>,
@@ -130,6 +142,8 @@ pub(crate) struct IdealMemory {
 /// Everything on the card but the frames.
 #[derive(Debug, Clone)]
 pub(crate) struct Layout {
+    /// What is worked on together, see [`worked_on`].
+    pub(crate) work: Vec<Chain>,
     pub(crate) chains: Vec<ChainMemory>,
     pub(crate) ideal: Option<IdealMemory>,
 }
@@ -150,12 +164,37 @@ fn planes(level: &Level) -> usize {
     level.parts * level.channels
 }
 
+/// The plan's chains, of which those that differ in nothing but their plane (Cb and Cr) are one with two parts: half the
+/// launches, each of twice the size.
+fn worked_on(plan: &Plan) -> Vec<Chain> {
+    let mut work: Vec<Chain> = Vec::new();
+    for chain in plan.chains() {
+        match work.last_mut() {
+            Some(last)
+                if last.mix == Mix::None
+                    && last.levels == chain.levels
+                    && last.first == chain.first
+                    && last.planes[0] > 0
+                    && last.levels.iter().all(|l| l.parts == 1) =>
+            {
+                last.planes.extend(&chain.planes);
+            }
+            _ => work.push(chain.clone()),
+        }
+    }
+    for chain in work.iter_mut().filter(|c| c.mix == Mix::None && c.planes.len() == 2) {
+        chain.levels.iter_mut().for_each(|l| l.parts = 2);
+    }
+    work
+}
+
 impl Layout {
     /// Adds everything a plan needs for chunks of `chunk` frames.
     pub(crate) fn new(plan: &Plan, chunk: usize, memory: &mut MemoryPlan) -> Self {
         // Kernels read one value to either side of a level and do not use it.
         memory.add("margin", 256);
-        let chains = plan.chains().iter().map(|c| chain_memory(plan, c, chunk, memory)).collect();
+        let work = worked_on(plan);
+        let chains = work.iter().map(|c| chain_memory(plan, c, chunk, memory)).collect();
         let ideal = match plan.temporal() {
             Temporal::Causal { .. } => None,
             Temporal::Projection { frames, bins, .. } => {
@@ -170,8 +209,29 @@ impl Layout {
             }
         };
         memory.add("margin", 256);
-        Self { chains, ideal }
+        Self { work, chains, ideal }
     }
+}
+
+/// Whether one kernel filters, enlarges and renders. The others, for planar RGB, luma of RGB, 4:2:2 chroma and f64 states, do
+/// it step by step.
+fn fused(plan: &Plan, chain: &Chain) -> Option<Fused> {
+    let causal = matches!(plan.temporal(), Temporal::Causal { .. });
+    if !causal
+        || plan.precision() == Precision::F64
+        || chain.enlarge != Enlarge::Pyramid
+        || chain.planes.len() != 1
+    {
+        return None;
+    }
+    let (frame, next) = (chain.levels.first()?, chain.levels.get(1));
+    let full = next.is_none_or(|l| l.step == Step::Full);
+    if frame.filtered() {
+        return (full && frame.channels <= 2 && chain.mix == Mix::None).then_some(Fused::Frame);
+    }
+    let level = next.is_some_and(|l| l.filtered() && l.step == Step::Full && l.stored != Stored::Float);
+    let whole = frame.channels == 1 || (frame.channels == 3 && frame.parts == 1);
+    (level && whole).then_some(Fused::Level)
 }
 
 fn chain_memory(plan: &Plan, chain: &Chain, chunk: usize, memory: &mut MemoryPlan) -> ChainMemory {
@@ -181,6 +241,8 @@ fn chain_memory(plan: &Plan, chain: &Chain, chunk: usize, memory: &mut MemoryPla
     let tail = (2..chain.levels.len())
         .find(|&k| chain.levels[k].width * chain.levels[k].height <= TAIL)
         .unwrap_or(chain.levels.len());
+    let fused = fused(plan, chain);
+    let finest = usize::from(chain.levels.first().is_some_and(|l| !l.filtered()));
     let mut levels = Vec::new();
     for (k, l) in chain.levels.iter().enumerate() {
         let kind = Kind::of(l.stored, sample);
@@ -189,6 +251,7 @@ fn chain_memory(plan: &Plan, chain: &Chain, chunk: usize, memory: &mut MemoryPla
         let level = (!in_frame && (k < tail || l.filtered())).then(|| store("levels", kind));
         let has_change = match chain.enlarge {
             // From level 1 on (0 where it is filtered) and up to the first of the tail.
+            Enlarge::Pyramid if fused.is_some() && k <= finest => false,
             Enlarge::Pyramid => (k > 0 || l.filtered()) && k <= tail,
             Enlarge::Bilinear => k == last,
         };
@@ -207,7 +270,8 @@ fn chain_memory(plan: &Plan, chain: &Chain, chunk: usize, memory: &mut MemoryPla
                 Temporal::Projection { bins, .. } => (l.width.next_multiple_of(4), bins.len()),
             };
             let (n, each) = (pitch * l.height, real_bytes(plan));
-            let total = (n * planes(l)) as u64;
+            let twice = fused == Some(Fused::Level) && k == finest;
+            let total = (n * planes(l) * if twice { 2 } else { 1 }) as u64;
             State {
                 last: memory.add("filter", total * 4),
                 a: memory.add("filter", total * (values * each) as u64),
@@ -215,6 +279,7 @@ fn chain_memory(plan: &Plan, chain: &Chain, chunk: usize, memory: &mut MemoryPla
                 pitch,
                 plane: n,
                 planes: planes(l),
+                twice,
             }
         });
         levels.push(LevelMemory { level, filtered, change, state });
@@ -233,5 +298,5 @@ fn chain_memory(plan: &Plan, chain: &Chain, chunk: usize, memory: &mut MemoryPla
         }
         _ => (None, None),
     };
-    ChainMemory { levels, tail, integers, across, down }
+    ChainMemory { levels, tail, fused, integers, across, down }
 }

@@ -110,7 +110,7 @@ fn session_chunk(plan: &Plan, options: &Options) -> usize {
     if options.chunk > 0 {
         return options.chunk.min(4096);
     }
-    (CHUNK_BYTES / frame_bytes(plan).max(1)).clamp(4, default_chunk(plan.source()).max(4))
+    (CHUNK_BYTES / frame_bytes(plan).max(1)).clamp(4, default_chunk(plan).max(4))
 }
 
 impl Ring {

@@ -32,8 +32,8 @@ impl Compute {
             let mut since = self.mark(stream)?;
             self.tables(stream, n, 1)?;
             self.fork(stream)?;
-            for c in 0..self.plan.chains().len() {
-                if self.plan.chains()[c].is_copy() {
+            for c in 0..self.chains().len() {
+                if self.chains()[c].is_copy() {
                     continue;
                 }
                 self.shrink(self.side(stream, c), c, f, from, n)?;
@@ -59,7 +59,7 @@ impl Compute {
             c: self.arena.ptr(state.a) + offset * real,
             s: self.arena.ptr(state.b) + offset * real,
             cells: (state.plane * state.planes) as i64,
-            h: self.plan.chains()[c].levels[k].h,
+            h: self.chains()[c].levels[k].h,
             pitch: state.pitch as i32,
             planes: state.planes as i32,
             ..IdealLevel::default()
@@ -116,7 +116,7 @@ impl Compute {
         n: usize,
         last: bool,
     ) -> Result<()> {
-        let (chain, m) = (&self.plan.chains()[c], &self.layout.chains[c]);
+        let (chain, m) = (&self.chains()[c], &self.layout.chains[c]);
         let single = self.plan.precision() == Precision::F32;
         let (name, near) =
             if single { ("magnify_project_f32", NEAR.0) } else { ("magnify_project_f64", NEAR.1) };
@@ -191,7 +191,7 @@ impl Compute {
         levels: &[(usize, &Store, Option<&Store>)],
         mix: bool,
     ) -> Result<bool> {
-        let chain = &self.plan.chains()[c];
+        let chain = &self.chains()[c];
         let single = self.plan.precision() == Precision::F32;
         let mut args = self.ideal_args(n);
         let mut entries = Vec::new();
@@ -220,7 +220,7 @@ impl Compute {
 
     /// Second pass: from the projections to the change that the last pass enlarges; says which level's that is.
     pub(super) fn ideal_change(&self, stream: &Stream, c: usize, n: usize) -> Result<usize> {
-        let (chain, m) = (&self.plan.chains()[c], &self.layout.chains[c]);
+        let (chain, m) = (&self.chains()[c], &self.layout.chains[c]);
         let last = chain.last();
         if chain.enlarge == Enlarge::Bilinear {
             if let Some(out) = &m.levels[last].change
