@@ -10,7 +10,7 @@ use jnd_cuda::{Context, Stream};
 use jnd_video::ChromaRounding;
 
 use crate::plan::{Plan, Source};
-use crate::{Error, Result};
+use crate::{Error, Pipeline, Result};
 
 mod args;
 mod clip;
@@ -149,8 +149,16 @@ impl std::fmt::Debug for DeviceMagnifier {
 pub fn default_chunk(plan: &Plan) -> usize {
     let s = plan.source();
     let frame = s.format.frame_bytes(s.width, s.height, ChromaRounding::Ceil);
+    let settings = plan.settings();
+    if settings.pipeline == Pipeline::Color {
+        // Least is kept of a frame, and most of a chunk's kernels are too small to fill the card. Chunks of the same
+        // length, where the clip's is known.
+        let most = ((288 << 20) / frame.max(1)).clamp(4, 320);
+        let frames = s.frames.map_or(0, |n| n as usize);
+        return if frames > 0 { frames.div_ceil(frames.div_ceil(most)) } else { most };
+    }
     // The causal filters keep no change of the finest level.
-    let bytes = if plan.settings().filter.is_causal() { 224 << 20 } else { 96 << 20 };
+    let bytes = if settings.filter.is_causal() { 224 << 20 } else { 96 << 20 };
     (bytes / frame.max(1)).clamp(4, 256)
 }
 

@@ -296,6 +296,9 @@ __device__ __forceinline__ void bilinear_row(const f32* row, i64 plane, const Bi
     }
 }
 
+// Rows of the frame that are loaded at once where they can be.
+constexpr int TOGETHER = 4;
+
 template <class S, int C, int N, bool FAST>
 __device__ __forceinline__ void bilinear_rows(const RenderArgs& a, i32 block, i32 first) {
     const i32 width = a.src.width;
@@ -318,30 +321,67 @@ __device__ __forceinline__ void bilinear_rows(const RenderArgs& a, i32 block, i3
     u8* dst = (u8*)a.dst.ptr + (i64)blockIdx.z * a.dst.frame + (i64)first * a.dst.pitch;
     i32 have_i = -1, have_j = -1;
     f32 p[N][4], q[N][4];
-    for (i32 y = first; y < end; y++) {
-        f32 delta[N][4];
-        if (high) {
-            const int4 t = __ldg((const int4*)a.down + y);
-            const f32 ta = __int_as_float(t.z), tb = __int_as_float(t.w);
-            if (t.x != have_i) {
+    // The two rows of changes of a tap, enlarged across, where they are not there yet.
+    auto prepare = [&](const int4& t) {
+        if (t.x != have_i) {
+            if (t.x == have_j) {
+#pragma unroll
+                for (int c = 0; c < N; c++) {
+#pragma unroll
+                    for (int k = 0; k < 4; k++) p[c][k] = q[c][k];
+                }
+            } else {
                 bilinear_row<N>(change + (i64)t.x * a.change.pitch, a.change.plane, tap, wide, p);
-                have_i = t.x;
             }
-            if (t.y != have_j) {
-                bilinear_row<N>(change + (i64)t.y * a.change.pitch, a.change.plane, tap, wide, q);
-                have_j = t.y;
-            }
-#pragma unroll
-            for (int c = 0; c < N; c++) {
-#pragma unroll
-                for (int k = 0; k < 4; k++) delta[c][k] = ta * p[c][k] + tb * q[c][k];
-            }
-        } else {
-            bilinear_row<N>(change + (i64)y * a.change.pitch, a.change.plane, tap, wide, delta);
+            have_i = t.x;
         }
-        render_row<S, C, N, FAST>(a, block, src, dst, delta);
-        src += a.src.pitch;
+        if (high && t.y != have_j) {
+            bilinear_row<N>(change + (i64)t.y * a.change.pitch, a.change.plane, tap, wide, q);
+            have_j = t.y;
+        }
+    };
+    auto finish = [&](const Words<S, C>& x, f32 ta, f32 tb) {
+        f32 delta[N][4];
+#pragma unroll
+        for (int c = 0; c < N; c++) {
+#pragma unroll
+            for (int k = 0; k < 4; k++) delta[c][k] = high ? ta * p[c][k] + tb * q[c][k] : p[c][k];
+        }
+        store_pixels<S, C, FAST>(dst, block, width, a.dst.vec != 0, add<S, C, N>(x, delta, a.max, a.src.shift));
         dst += a.dst.pitch;
+    };
+    i32 y = first;
+    while (y < end) {
+        int4 t = make_int4(y, y, 0, 0);
+        if (high) t = __ldg((const int4*)a.down + y);
+        bool together = high && y + TOGETHER <= end;
+        if (together) {
+            const int4 last = __ldg((const int4*)a.down + y + TOGETHER - 1);
+            together = t.x == last.x && t.y == last.y;
+        }
+        if (together) {
+            // Rows between the same rows of changes: all are on their way before the first is used.
+            Words<S, C> x[TOGETHER];
+            f32 ta[TOGETHER], tb[TOGETHER];
+#pragma unroll
+            for (int b = 0; b < TOGETHER; b++) {
+                x[b] = load_pixels<S, C, FAST>(src, block, width, a.src.vec != 0);
+                src += a.src.pitch;
+                const int4 tap = __ldg((const int4*)a.down + y + b);
+                ta[b] = __int_as_float(tap.z);
+                tb[b] = __int_as_float(tap.w);
+            }
+            prepare(t);
+#pragma unroll
+            for (int b = 0; b < TOGETHER; b++) finish(x[b], ta[b], tb[b]);
+            y += TOGETHER;
+        } else {
+            const Words<S, C> x = load_pixels<S, C, FAST>(src, block, width, a.src.vec != 0);
+            src += a.src.pitch;
+            prepare(t);
+            finish(x, __int_as_float(t.z), __int_as_float(t.w));
+            y++;
+        }
     }
 }
 
@@ -364,7 +404,7 @@ __device__ __forceinline__ void bilinear(const RenderArgs& a) {
         magnify::render<S, C, N>(a);                                                                                \
     }                                                                                                               \
     JND_KERNEL(magnify_render_##name)                                                                               \
-    extern "C" __global__ void __launch_bounds__(128, 5) magnify_bilinear_##name(magnify::RenderArgs a) {              \
+    extern "C" __global__ void __launch_bounds__(128, 4) magnify_bilinear_##name(magnify::RenderArgs a) {           \
         magnify::bilinear<S, C, N>(a);                                                                              \
     }                                                                                                               \
     JND_KERNEL(magnify_bilinear_##name)

@@ -252,7 +252,7 @@ struct Share {
 };
 
 // Frames that are under way in pass one with the two in use, two in a group, and frames whose tables are in shared memory.
-constexpr int AHEAD = 8;
+constexpr int AHEAD = 16;
 constexpr int SLICE = 64;
 
 // Projects all frames on the M bins from k0 on. No sum is ever -0, so that the zeros after the clip's end change nothing.
@@ -263,7 +263,7 @@ __device__ __forceinline__ void project_bins(const IdealArgs& a, Place p, i64 fr
     u32 first[N];
     // Only looked at where it is not known here.
     const i32 form = FORM == OTHER ? a.level[Share::find(a)].form : FORM;
-#pragma unroll
+#pragma unroll 1
     for (int b = 0; b < AHEAD - 2; b++) {
         fetch_values<FORM>(form, p, ring[b][threadIdx.x]);
         p.at += b + 1 < a.frames ? frame : 0;
