@@ -8,7 +8,7 @@ use crate::plan::{Chain, Enlarge, Level, Mix, Plan, Precision, Step, Stored, Tem
 
 /// Samples of the largest level that one block makes in shared memory, with all coarser ones.
 pub(crate) const TAIL: usize = 2048;
-/// Frames of a row of (cos, sin) pairs are a multiple of this: what the projecting kernel takes at a time.
+/// Frames of a row of (cos, sin) pairs are a multiple of this: no kernel takes more at a time.
 pub(crate) const BLOCK: usize = 32;
 
 /// Type of a level's values on the card.
