@@ -76,6 +76,12 @@ fn filters() -> [Overrides; 3] {
     ]
 }
 
+/// Every filter on every device.
+fn everywhere() -> Vec<(Context, Overrides)> {
+    let on = |context: Context| filters().map(|overrides| (context.clone(), overrides));
+    jnd_cuda_shim::contexts().into_iter().flat_map(on).collect()
+}
+
 #[test]
 fn files_come_out_as_from_the_processor() {
     let dir = tempfile::tempdir().unwrap();
@@ -103,9 +109,9 @@ fn a_cut_file_gives_its_whole_frames() {
     let input = clip(dir.path(), Layout::Yuv420, 8);
     let whole = std::fs::read(&input).unwrap();
     std::fs::write(&input, &whole[..whole.len() - 100]).unwrap();
-    for overrides in filters() {
+    for (context, overrides) in everywhere() {
         let want = magnify(&input, &overrides, |job| job.device = DeviceChoice::Cpu);
-        let got = magnify(&input, &overrides, on(&jnd_cuda_shim::context()));
+        let got = magnify(&input, &overrides, on(&context));
         let (want_report, report) = (want.report.unwrap(), got.report.unwrap());
         assert_eq!(report.frames_out, FRAMES as u64 - 1);
         assert!(report.truncated.is_some() && report.truncated == want_report.truncated);
@@ -117,8 +123,7 @@ fn a_cut_file_gives_its_whole_frames() {
 fn too_little_memory_names_the_file_and_the_ways_out() {
     let dir = tempfile::tempdir().unwrap();
     let input = clip(dir.path(), Layout::Yuv420, 8);
-    let context = jnd_cuda_shim::context();
-    for overrides in filters() {
+    for (context, overrides) in everywhere() {
         let got = magnify(&input, &overrides, |job| {
             on(&context)(job);
             job.memory = 10_000;
@@ -151,14 +156,15 @@ fn frames_that_do_not_fit_on_the_card_are_read_twice() {
     let input = clip(dir.path(), Layout::Yuv420, 8);
     let [.., ideal] = filters();
     let want = magnify(&input, &ideal, |job| job.device = DeviceChoice::Cpu);
-    let context = jnd_cuda_shim::context();
-    let roomy = magnify(&input, &ideal, on(&context)).report.unwrap().applied.memory;
-    let kept = (FRAMES * 38 * 27 * 3 / 2) as u64;
-    let got = magnify(&input, &ideal, |job| {
-        on(&context)(job);
-        job.memory = roomy - kept / 2;
-    });
-    let report = got.report.unwrap();
-    assert!(report.applied.memory < roomy, "{} of {roomy}", report.applied.memory);
-    assert!(got.bytes.is_some() && got.bytes == want.bytes);
+    for context in jnd_cuda_shim::contexts() {
+        let roomy = magnify(&input, &ideal, on(&context)).report.unwrap().applied.memory;
+        let kept = (FRAMES * 38 * 27 * 3 / 2) as u64;
+        let got = magnify(&input, &ideal, |job| {
+            on(&context)(job);
+            job.memory = roomy - kept / 2;
+        });
+        let report = got.report.unwrap();
+        assert!(report.applied.memory < roomy, "{} of {roomy}", report.applied.memory);
+        assert!(got.bytes.is_some() && got.bytes == want.bytes);
+    }
 }
