@@ -6,8 +6,9 @@ use std::time::Instant;
 use jnd_cuda::{Ceilings, Context, DeviceBuffer, Event, PinnedBuffer, Priority, Stream, Transfer};
 use jnd_video::{ChromaRounding, Frame, FrameRef, Sample};
 
+use super::memory::{fused, real_bytes, worked_on};
 use super::{ClipRunner, DeviceFrames, DeviceMagnifier, Options, Session, Stage};
-use crate::plan::{Plan, Stored};
+use crate::plan::{Enlarge, Level, Plan, Stored, Temporal};
 use crate::{Error, Result};
 
 /// Time of a stage for a whole clip.
@@ -36,9 +37,10 @@ impl StageTime {
 
     /// What bounds it: the name and rate of the ceiling for what it does.
     pub fn ceiling(&self, rates: &Ceilings) -> (&'static str, f64) {
+        // A little of the other kind is no copying.
         match (self.read, self.written) {
-            (_, 0) => ("read", rates.read),
-            (0, _) => ("write", rates.write),
+            (read, written) if written < read / 16 => ("read", rates.read),
+            (read, written) if read < written / 16 => ("write", rates.write),
             _ => ("copy", rates.copy),
         }
     }
@@ -102,47 +104,56 @@ fn since(start: Instant) -> f64 {
     start.elapsed().as_secs_f64() * 1e3
 }
 
-/// Bytes that a stage must read and write at least for one frame.
-fn least(plan: &Plan, stage: Stage) -> (u64, u64) {
+/// Bytes that a stage must read and write at least for a clip of so many frames: each of its inputs and outputs once. The
+/// states of a causal filter stay where they are from frame to frame and are not counted.
+fn least(plan: &Plan, stage: Stage, frames: usize) -> (u64, u64) {
     let s = plan.source();
     let sample = s.format.bytes_per_sample();
+    let n = frames as u64;
     let (mut read, mut written) = (0, 0);
-    for chain in plan.chains() {
-        let planes: usize = chain
-            .planes
-            .iter()
-            .map(|&p| s.format.plane_size(p, s.width, s.height, ChromaRounding::Ceil).samples() * sample)
-            .sum();
-        let planes = planes as u64;
-        if chain.is_copy() {
-            if stage == Stage::Copy {
-                (read, written) = (read + planes, written + planes);
-            }
-            continue;
-        }
-        let (mut levels, mut filtered, mut change) = (0, 0, 0);
-        for (k, l) in chain.levels.iter().enumerate().skip(1) {
+    for chain in worked_on(plan) {
+        let plane = |&p: &usize| s.format.plane_size(p, s.width, s.height, ChromaRounding::Ceil).samples();
+        let planes = n * (chain.planes.iter().map(plane).sum::<usize>() * sample) as u64;
+        let samples = |l: &Level| n * (l.samples() * l.parts) as u64;
+        let level = |l: &Level| {
             let value = match l.stored {
                 Stored::Samples => sample,
                 Stored::Integer { .. } => 2 * sample,
                 Stored::Float => 4,
             };
-            let bytes = (l.samples() * value) as u64;
-            levels += bytes;
-            if l.filtered() {
-                filtered += bytes;
+            samples(l) * value as u64
+        };
+        let change = |k: usize| chain.levels.get(k).map_or(0, |l| 4 * samples(l));
+        let last = chain.last();
+        let finest = usize::from(chain.levels.first().is_some_and(|l| !l.filtered()));
+        let fused = fused(plan, &chain).is_some();
+        // The first level whose filter is not inside the last pass; its change, with all below it, is what that pass takes.
+        let first = match chain.enlarge {
+            Enlarge::Bilinear => last,
+            Enlarge::Pyramid => finest + usize::from(fused),
+        };
+        let filtered = || chain.levels.iter().enumerate().filter(|(_, l)| l.filtered());
+        let (r, w) = match (stage, plan.temporal()) {
+            (Stage::Copy, _) if chain.is_copy() => (planes, planes),
+            _ if chain.is_copy() => (0, 0),
+            (Stage::Shrink, _) if last == 0 => (0, 0),
+            (Stage::Shrink, _) => (planes, chain.levels.iter().skip(1).map(level).sum()),
+            (Stage::Filter, Temporal::Causal { .. }) => {
+                (filtered().filter(|x| x.0 >= first).map(|x| level(x.1)).sum(), change(first))
             }
-            // The change of level 1 is written by the filter and read by the last pass.
-            if k == 1 && chain.last() > 0 {
-                change = 4 * l.samples() as u64;
+            (Stage::Project | Stage::Filter, Temporal::Projection { bins, .. }) => {
+                let sums = |l: &Level| samples(l) / n.max(1) * (2 * bins.len() * real_bytes(plan)) as u64;
+                let sums = filtered().map(|x| sums(x.1)).sum();
+                match stage {
+                    Stage::Project => (filtered().map(|x| level(x.1)).sum(), sums),
+                    _ => (sums, change(first)),
+                }
             }
-        }
-        let (r, w) = match stage {
-            Stage::Shrink => (planes, levels),
-            Stage::Project => (filtered, 0),
-            Stage::Filter => (filtered, change),
-            Stage::Render => (planes + change, planes),
-            Stage::Copy => (0, 0),
+            (Stage::Render, _) => {
+                let inside = if fused && finest > 0 { level(&chain.levels[finest]) } else { 0 };
+                (planes + inside + change(first), planes)
+            }
+            (Stage::Copy | Stage::Project, _) => (0, 0),
         };
         (read, written) = (read + r, written + w);
     }
@@ -230,9 +241,8 @@ pub fn resident<T: Sample>(
         Ok(())
     })?;
     let row = |(stage, ms)| {
-        let (read, written) = least(plan, stage);
-        let n = count as u64;
-        StageTime { stage, read: n * read, written: n * written, ms: median(ms) }
+        let (read, written) = least(plan, stage, count);
+        StageTime { stage, read, written, ms: median(ms) }
     };
     Ok(Resident {
         ms: median(times),
@@ -323,26 +333,36 @@ mod tests {
         Plan::new(&settings, &source).unwrap()
     }
 
-    /// Counted by hand: 64x32 luma with levels of 32x16 (u16) and, above them, floats; chroma as its own level 1.
+    /// Counted by hand, for two frames of 64x32 luma with gains from level 1 on, and chroma that is its own level 1.
     #[test]
     fn the_bytes_of_a_stage_are_counted() {
+        let (frame, quarter, small) = (2 * 64 * 32, 2 * 32 * 16, 2 * 16 * 8);
         let gray = plan(Layout::Gray, Settings::default());
-        let (read, levels) = least(&gray, Stage::Shrink);
-        assert_eq!(read, 64 * 32);
-        assert!(levels >= 2 * 32 * 16 + 4 * 16 * 8, "{levels}");
-        assert_eq!(least(&gray, Stage::Render), (64 * 32 + 4 * 32 * 16, 64 * 32));
-        let (read, written) = least(&gray, Stage::Filter);
-        assert!(read >= 2 * 32 * 16 && written == 4 * 32 * 16);
-        assert_eq!(least(&gray, Stage::Copy), (0, 0));
-        // Without chroma two planes of 4:2:0 are copied, and nothing else changes.
+        let levels = &gray.chains()[0].levels;
+        assert!(!levels[0].filtered() && levels[1].filtered(), "{levels:?}");
+        let (read, all) = least(&gray, Stage::Shrink, 2);
+        assert_eq!(read, frame);
+        // Level 1 in two bytes, level 2 in four, and so on.
+        assert!(all >= 2 * quarter + 4 * small && all < 2 * (2 * quarter + 4 * small), "{all}");
+        // Level 1 is filtered inside the last pass, which enlarges the change of level 2.
+        let (read, written) = least(&gray, Stage::Filter, 2);
+        let below = if levels.len() > 2 { 4 * small } else { 0 };
+        assert!(read < 4 * small * 2 && written == below, "{read} {written}");
+        assert_eq!(least(&gray, Stage::Render, 2), (frame + 2 * quarter + below, frame));
+        assert_eq!(least(&gray, Stage::Copy, 2), (0, 0));
+        // Without colour two planes of 4:2:0 are copied, and nothing else changes.
         let flat = plan(Layout::Yuv420, Settings { chroma: 0.0, ..Settings::default() });
-        assert_eq!(least(&flat, Stage::Copy), (2 * 32 * 16, 2 * 32 * 16));
+        assert_eq!(least(&flat, Stage::Copy, 2), (2 * quarter, 2 * quarter));
         for stage in [Stage::Shrink, Stage::Filter, Stage::Render] {
-            assert_eq!(least(&flat, stage), least(&gray, stage));
+            assert_eq!(least(&flat, stage, 2), least(&gray, stage, 2));
         }
+        // Sums of both kinds for every bin are written once a clip, and read once.
         let pulse = plan(Layout::Gray, Settings { level: 2, ..Settings::preset("pulse").unwrap() });
-        let (read, written) = least(&pulse, Stage::Project);
-        assert!(read > 0 && written == 0);
+        let Temporal::Projection { bins, .. } = pulse.temporal() else { panic!("not the ideal filter") };
+        let sums = (16 * 8 * 2 * bins.len() * 4) as u64;
+        assert_eq!(least(&pulse, Stage::Project, 2), (4 * small, sums));
+        assert_eq!(least(&pulse, Stage::Filter, 2), (sums, 4 * small));
+        assert_eq!(least(&pulse, Stage::Render, 2), (frame + 4 * small, frame));
     }
 
     #[test]
@@ -350,8 +370,8 @@ mod tests {
         let rates = Ceilings { copy: 4000.0, read: 4500.0, write: 4200.0, up: 50.0, down: 50.0, both: 40.0 };
         let row = |read, written| StageTime { stage: Stage::Shrink, read, written, ms: 2.0 };
         assert_eq!(row(1, 1).ceiling(&rates), ("copy", 4000.0));
-        assert_eq!(row(1, 0).ceiling(&rates), ("read", 4500.0));
-        assert_eq!(row(0, 1).ceiling(&rates), ("write", 4200.0));
+        assert_eq!(row(1000, 10).ceiling(&rates), ("read", 4500.0));
+        assert_eq!(row(10, 1000).ceiling(&rates), ("write", 4200.0));
         assert!((row(3_000_000, 1_000_000).gigabytes_per_second() - 2.0).abs() < 1e-9);
     }
 }

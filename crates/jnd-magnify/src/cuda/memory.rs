@@ -166,7 +166,7 @@ fn planes(level: &Level) -> usize {
 
 /// The plan's chains, of which those that differ in nothing but their plane (Cb and Cr) are one with two parts: half the
 /// launches, each of twice the size.
-fn worked_on(plan: &Plan) -> Vec<Chain> {
+pub(super) fn worked_on(plan: &Plan) -> Vec<Chain> {
     let mut work: Vec<Chain> = Vec::new();
     for chain in plan.chains() {
         match work.last_mut() {
@@ -215,7 +215,7 @@ impl Layout {
 
 /// Whether one kernel filters, enlarges and renders. The others, for planar RGB, luma of RGB, 4:2:2 chroma and f64 states, do
 /// it step by step.
-fn fused(plan: &Plan, chain: &Chain) -> Option<Fused> {
+pub(super) fn fused(plan: &Plan, chain: &Chain) -> Option<Fused> {
     let causal = matches!(plan.temporal(), Temporal::Causal { .. });
     if !causal
         || plan.precision() == Precision::F64
