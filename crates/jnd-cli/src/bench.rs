@@ -171,6 +171,10 @@ fn print(out: &mut impl Write, name: &str, r: &bench::Report) -> std::io::Result
     )?;
     writeln!(out, "  {:<8} {:>10} {:>10} {:>8} {:>9}", "stage", "MB", "seconds", "GB/s", "of copy")?;
     for row in &r.rows {
+        if row.bytes == 0 {
+            writeln!(out, "  {:<8} {:>10} {:>10.4}", row.stage, "", row.seconds)?;
+            continue;
+        }
         let speed = row.gigabytes_per_second();
         let share = speed * 1e11 / c.copy;
         let (mb, s) = (row.bytes as f64 / 1e6, row.seconds);

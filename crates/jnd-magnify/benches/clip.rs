@@ -36,6 +36,10 @@ fn print<T: Sample>(name: &str, plan: &Plan, clip: &[T], out: &mut [T], threads:
         r.ceiling.write / 1e9,
     );
     for row in &r.rows {
+        if row.bytes == 0 {
+            println!("    {:<8} {:>11} {:>8.4} s", row.stage, "", row.seconds);
+            continue;
+        }
         let speed = row.gigabytes_per_second();
         println!(
             "    {:<8} {:>8.1} MB {:>8.4} s {:>6.1} GB/s {:>4.0} % of copy",

@@ -9,9 +9,12 @@ pub(crate) fn read<T>(row: &[T]) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         let bytes = std::mem::size_of_val(row);
         let p = row.as_ptr().cast::<i8>();
-        for at in (0..bytes).step_by(64) {
-            // SAFETY: a hint; it reads nothing, and the address is inside the row.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(p.add(at)) };
+        // Four lines a turn; the last turn may ask for some lines behind the row.
+        for at in (0..bytes).step_by(256) {
+            for line in 0..4 {
+                // SAFETY: a hint; it reads nothing, whatever the address.
+                unsafe { _mm_prefetch::<_MM_HINT_T0>(p.wrapping_add(at + 64 * line)) };
+            }
         }
     }
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
