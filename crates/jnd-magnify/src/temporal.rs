@@ -266,6 +266,43 @@ mod tests {
         }
     }
 
+    fn lags_are_the_same_at_every_level<T: Value, P: Ideal + PartialEq + std::fmt::Debug>(of: fn(f32) -> T) {
+        let lags = [0.95, 0.6, 0.3, 0.7].map(P::from_f64);
+        let k = Lags { p_slow: lags[0], p_fast: lags[1], c_slow: lags[2], c_fast: lags[3] };
+        for n in 1..70 {
+            let x: Vec<T> = random(n, 5).into_iter().map(|v| of(v.abs())).collect();
+            let before: Vec<T> = random(n, 6).into_iter().map(|v| of(v.abs())).collect();
+            let states = |seed| random(n, seed).into_iter().map(P::from_f32).collect::<Vec<P>>();
+            let (slow, fast, start) = (states(7), states(8), random(n, 9));
+            for add in [false, true] {
+                let (mut s, mut f, mut want) = (slow.clone(), fast.clone(), start.clone());
+                for i in 0..n {
+                    let dx: P = x[i].change(before[i]);
+                    s[i] = k.p_slow * s[i] + dx;
+                    f[i] = k.p_fast * f[i] + dx;
+                    let y = (k.c_slow * s[i] - k.c_fast * f[i]).to_f32();
+                    want[i] = if add { want[i] + y } else { y };
+                }
+                for level in simd::Level::available() {
+                    let (mut slow, mut fast, mut out) = (slow.clone(), fast.clone(), start.clone());
+                    causal(level, &x, &before, &mut slow, &mut fast, k, add, &mut out);
+                    assert_eq!((slow, fast, out), (s.clone(), f.clone(), want.clone()), "{level} {n}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_lags_are_the_same_at_every_level() {
+        lags_are_the_same_at_every_level::<u8, f32>(|v| v as u8);
+        lags_are_the_same_at_every_level::<u16, f32>(|v| (v * 300.0) as u16);
+        lags_are_the_same_at_every_level::<u32, f32>(|v| (v * 70_000.0) as u32);
+        lags_are_the_same_at_every_level::<f32, f32>(|v| v);
+        lags_are_the_same_at_every_level::<u16, f64>(|v| (v * 300.0) as u16);
+        lags_are_the_same_at_every_level::<u32, f64>(|v| (v * 70_000.0) as u32);
+        lags_are_the_same_at_every_level::<f32, f64>(|v| v);
+    }
+
     #[test]
     fn projections_are_the_same_at_every_level() {
         same_at_every_level::<f32>();
