@@ -82,6 +82,14 @@ pub fn doctor() -> Vec<(&'static str, String)> {
     doctor::facts()
 }
 
+/// Reads a description of raw frames as the command takes it: `640x480:yuv420p:25`.
+///
+/// # Errors
+/// A sentence that says what is wrong with it.
+pub fn raw_geometry(text: &str) -> Result<jnd::video::RawGeometry, String> {
+    units::raw(text)
+}
+
 /// Runs the command with the given arguments, the program's name first, and returns its exit code.
 ///
 /// This is the whole program: it takes over Ctrl-C and prints to the standard streams.

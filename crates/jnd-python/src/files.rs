@@ -97,6 +97,8 @@ fn by_name<T>(
 ///     Video to read, and to write; the extension of ``dst`` says the format.
 /// preset : str or Settings, optional
 ///     As in ``magnify``.
+/// raw : str, optional
+///     Take ``src`` as raw frames of this size, format and rate: ``"640x480:yuv420p:25"``.
 /// start, end : float, optional
 ///     Seconds at which to start and to end (a frame at exactly ``end`` is left out).
 /// drop_last : int
@@ -143,12 +145,13 @@ fn by_name<T>(
 /// RuntimeWarning
 ///     Where the input is cut off; the output holds its whole frames. Where the decoder had to patch up damaged pictures.
 #[pyfunction]
-#[pyo3(signature = (src, dst, *, preset=None, start=None, end=None, drop_last=0, overwrite=false, codec=None, crf=None, lossless=false, pix_fmt=None, pad_even=false, audio=true, decoder="auto", encoder="auto", device="auto", threads=None, memory=None, spool=None, progress=None, **settings))]
+#[pyo3(signature = (src, dst, *, preset=None, raw=None, start=None, end=None, drop_last=0, overwrite=false, codec=None, crf=None, lossless=false, pix_fmt=None, pad_even=false, audio=true, decoder="auto", encoder="auto", device="auto", threads=None, memory=None, spool=None, progress=None, **settings))]
 pub(crate) fn magnify_file(
     py: Python<'_>,
     src: PathBuf,
     dst: PathBuf,
     preset: Option<&Bound<'_, PyAny>>,
+    raw: Option<&str>,
     start: Option<f64>,
     end: Option<f64>,
     drop_last: usize,
@@ -172,7 +175,9 @@ pub(crate) fn magnify_file(
     let device = arguments::device(py, device)?;
     let who = "\"auto\", \"built-in\" or \"ffmpeg\"";
     let mut job = MagnifyFile::new(Input::Path(src), Output::Path(dst), settings);
+    let raw = raw.map(jnd_cli::raw_geometry).transpose().map_err(|e| settings_error(py, e))?;
     job.open = OpenOptions {
+        raw,
         start,
         end,
         decoder: by_name(py, "decoder", Some(decoder), who, |n| match n {
@@ -182,7 +187,6 @@ pub(crate) fn magnify_file(
             _ => None,
         })?
         .unwrap_or_default(),
-        ..OpenOptions::default()
     };
     let codecs = Codec::ALL.map(|c| format!("\"{}\"", c.name())).join(", ");
     job.create = CreateOptions {

@@ -57,6 +57,22 @@ def test_a_file_is_its_planes(tmp_path):
     assert np.array_equal(read_y4m(dst)[1][:, 0], jnd.magnify(y, fps=30, preset="pulse", band=(2, 10)))
 
 
+def test_raw_frames_with_their_geometry(tmp_path):
+    y = moving_clip(12, 40, 51, channels=1, seed=4)
+    src, dst = tmp_path / "in.yuv", tmp_path / "out.y4m"
+    src.write_bytes(y.tobytes())
+    report = jnd.magnify_file(src, dst, raw="51x40:gray:30", alpha=20)
+    assert (report.frames_in, report.decoder) == (12, "raw")
+    tags, out = read_y4m(dst)
+    assert tags["F"] == "30:1"
+    assert np.array_equal(out[:, 0], jnd.magnify(y, fps=30, alpha=20))
+    with pytest.raises(jnd.SettingsError, match="640x480:yuv420p:25"):
+        jnd.magnify_file(src, dst, raw="51x40", overwrite=True)
+    with pytest.warns(RuntimeWarning, match="cut off after 12 whole frames"):
+        report = jnd.magnify_file(src, dst, raw="50x40:gray:30", overwrite=True)
+    assert "480 of 2000 bytes" in report.truncated
+
+
 def test_parts_of_a_file(tmp_path):
     y = moving_clip(30, 24, 24, channels=1)
     src, dst = tmp_path / "in.y4m", tmp_path / "out.y4m"

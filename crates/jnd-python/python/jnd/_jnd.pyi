@@ -232,6 +232,7 @@ def magnify_file(
     dst: _Path,
     *,
     preset: str | Settings | None = None,
+    raw: str | None = None,
     start: float | None = None,
     end: float | None = None,
     drop_last: int = 0,
