@@ -47,6 +47,19 @@ __device__ __forceinline__ Raw<S, C> load_reflected(const u8* row, i32 block, i3
     return r;
 }
 
+// A row of a whole number of blocks is reflected by the block at its end: the block beyond it on the left is asked for its
+// pixels 2 and 3 only, which are pixels 2 and 1, the one on the right for pixel 0, which is pixel 2.
+template <class S, int C>
+__device__ __forceinline__ void copy_pixel(Raw<S, C>& r, int to, int from) {
+    constexpr int N = C * sizeof(S);
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        const int a = to * N + i, b = from * N + i;
+        const u32 byte = r.w[b / 4] >> (b % 4 * 8) & 255u;
+        r.w[a / 4] = (r.w[a / 4] & ~(255u << (a % 4 * 8))) | byte << (a % 4 * 8);
+    }
+}
+
 // The values of four pixels ready for sums. 8-bit samples stay two to a register: no sum of five taps per axis
 // exceeds 65,280, so nothing is carried from one half into the other.
 template <class S, int C>
@@ -161,22 +174,31 @@ __device__ __forceinline__ void shrink_samples(const ShrinkArgs& a) {
     const bool vec = a.src.vec != 0;
     const i32 shift = a.src.shift;
     Raw<S, C> raw[2 * ROWS + 3];
-    const bool whole = vec && block >= 0 && 4 * block + 4 <= width;
+    const bool blocks = vec && width % 4 == 0;
+    const i32 nearest = blocks ? min(max(block, 0), width / 4 - 1) : block;
+    const bool whole = vec && nearest >= 0 && 4 * nearest + 4 <= width;
     if (whole && rows_inside(y0, ROWS, height)) {
         const u8* first = src + (i64)(2 * y0 - 2) * a.src.pitch;
         const i32 pitch = (i32)a.src.pitch;
 #pragma unroll
-        for (int k = 0; k < 2 * ROWS + 3; k++) raw[k] = load_whole<S, C>(first + (i64)k * pitch, block);
+        for (int k = 0; k < 2 * ROWS + 3; k++) raw[k] = load_whole<S, C>(first + (i64)k * pitch, nearest);
     } else if (whole) {
 #pragma unroll
         for (int k = 0; k < 2 * ROWS + 3; k++) {
-            raw[k] = load_whole<S, C>(src + (i64)mirror(2 * y0 + k - 2, height) * a.src.pitch, block);
+            raw[k] = load_whole<S, C>(src + (i64)mirror(2 * y0 + k - 2, height) * a.src.pitch, nearest);
         }
     } else {
 #pragma unroll
         for (int k = 0; k < 2 * ROWS + 3; k++) {
             raw[k] = load_reflected<S, C>(src + (i64)mirror(2 * y0 + k - 2, height) * a.src.pitch, block, width);
         }
+    }
+    if (nearest > block) {
+#pragma unroll
+        for (int k = 0; k < 2 * ROWS + 3; k++) copy_pixel(raw[k], 3, 1);
+    } else if (nearest < block) {
+#pragma unroll
+        for (int k = 0; k < 2 * ROWS + 3; k++) copy_pixel(raw[k], 0, 2);
     }
     const bool writes = threadIdx.x >= 1 && threadIdx.x <= 30 && 4 * block < width;
     using Out = typename Integer<S>::Type;
@@ -278,6 +300,8 @@ struct LevelPart {
     const T* src;
     f32* to;
     i32 block;
+    // The block to load: at the ends of a row of whole blocks the one that is reflected.
+    i32 nearest;
     i32 y0;
     bool whole;
     bool writes;
@@ -287,7 +311,8 @@ struct LevelPart {
         const u32 t = blockIdx.z / (u32)a.count, p = blockIdx.z - t * (u32)a.count;
         src = (const T*)a.src.ptr + t * a.src.frame + p * a.src.plane;
         to = (f32*)a.dst.ptr + t * a.dst.frame + p * a.dst.plane + (i64)y0 * a.dst.pitch + 2 * block;
-        whole = block >= 0 && 4 * block + 4 <= a.src.width;
+        nearest = a.src.width % 4 == 0 ? min(max(block, 0), a.src.width / 4 - 1) : block;
+        whole = nearest >= 0 && 4 * nearest + 4 <= a.src.width;
         writes = threadIdx.x >= 1 && threadIdx.x <= 30 && 4 * block < a.src.width;
     }
 };
@@ -299,19 +324,26 @@ __device__ __forceinline__ void shrink_level(const ShrinkLevelArgs& a) {
     if (l.y0 >= a.dst.height) return;
     float4 row[2 * LEVEL_ROWS + 3];
     if (l.whole && rows_inside(l.y0, LEVEL_ROWS, height)) {
-        const T* first = l.src + (i64)(2 * l.y0 - 2) * pitch + 4 * l.block;
+        const T* first = l.src + (i64)(2 * l.y0 - 2) * pitch + 4 * l.nearest;
 #pragma unroll
         for (int k = 0; k < 2 * LEVEL_ROWS + 3; k++) row[k] = load_level(first + (i64)k * pitch);
     } else if (l.whole) {
 #pragma unroll
         for (int k = 0; k < 2 * LEVEL_ROWS + 3; k++) {
-            row[k] = load_level(l.src + (i64)mirror(2 * l.y0 + k - 2, height) * pitch + 4 * l.block);
+            row[k] = load_level(l.src + (i64)mirror(2 * l.y0 + k - 2, height) * pitch + 4 * l.nearest);
         }
     } else {
 #pragma unroll
         for (int k = 0; k < 2 * LEVEL_ROWS + 3; k++) {
             row[k] = level_reflected(l.src + (i64)mirror(2 * l.y0 + k - 2, height) * pitch, 4 * l.block, width);
         }
+    }
+    if (l.nearest > l.block) {
+#pragma unroll
+        for (int k = 0; k < 2 * LEVEL_ROWS + 3; k++) row[k].w = row[k].y;
+    } else if (l.nearest < l.block) {
+#pragma unroll
+        for (int k = 0; k < 2 * LEVEL_ROWS + 3; k++) row[k].x = row[k].z;
     }
     f32* to = l.to;
 #pragma unroll
@@ -332,19 +364,26 @@ __device__ __forceinline__ void shrink_level<u16>(const ShrinkLevelArgs& a) {
     constexpr int N = 2 * LEVEL_ROWS + 3;
     Dots row[N];
     if (l.whole && rows_inside(l.y0, LEVEL_ROWS, height)) {
-        const u16* first = l.src + (i64)(2 * l.y0 - 2) * pitch + 4 * l.block;
+        const u16* first = l.src + (i64)(2 * l.y0 - 2) * pitch + 4 * l.nearest;
 #pragma unroll
         for (int k = 0; k < N; k++) row[k] = load_pairs(first + (i64)k * pitch);
     } else if (l.whole) {
 #pragma unroll
         for (int k = 0; k < N; k++) {
-            row[k] = load_pairs(l.src + (i64)mirror(2 * l.y0 + k - 2, height) * pitch + 4 * l.block);
+            row[k] = load_pairs(l.src + (i64)mirror(2 * l.y0 + k - 2, height) * pitch + 4 * l.nearest);
         }
     } else {
 #pragma unroll
         for (int k = 0; k < N; k++) {
             row[k] = pairs_reflected(l.src + (i64)mirror(2 * l.y0 + k - 2, height) * pitch, 4 * l.block, width);
         }
+    }
+    if (l.nearest > l.block) {
+#pragma unroll
+        for (int k = 0; k < N; k++) row[k].w[1] = __byte_perm(row[k].w[1], row[k].w[0], 0x7610);
+    } else if (l.nearest < l.block) {
+#pragma unroll
+        for (int k = 0; k < N; k++) row[k].w[0] = __byte_perm(row[k].w[0], row[k].w[1], 0x3254);
     }
     u32 p[N], q[N];
 #pragma unroll

@@ -220,7 +220,7 @@ pub(super) fn fused(plan: &Plan, chain: &Chain) -> Option<Fused> {
     if !causal
         || plan.precision() == Precision::F64
         || chain.enlarge != Enlarge::Pyramid
-        || chain.planes.len() != 1
+        || chain.planes.len() > 2
     {
         return None;
     }

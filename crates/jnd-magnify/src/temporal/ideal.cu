@@ -102,9 +102,15 @@ __device__ __forceinline__ void copy_ahead(void* to, const void* from) {
     } else {
         asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(at), "l"(from), "n"(BYTES == 16 ? 8 : BYTES) : "memory");
     }
-#else
+#elif !defined(JND_HOST_SHIM)
 #pragma unroll
     for (int i = 0; i < BYTES / 4; i++) ((u32*)to)[i] = ((const u32*)from)[i];
+#else
+    // At the alignment that the card asks for.
+    struct __align__(BYTES) Copied {
+        u32 w[BYTES / 4];
+    };
+    *(Copied*)to = *(const Copied*)from;
 #endif
 }
 __device__ __forceinline__ void end_group() {
@@ -391,7 +397,9 @@ __device__ __forceinline__ void project(const IdealArgs& a) {
     const IdealLevel& v = mine.level;
     const i32 across = v.pitch / N, line = mine.unit / across, x = (mine.unit - line * across) * N, plane = line / v.x.height;
     const i32 bytes = v.form == SAMPLES_U8 ? 1 : v.form == SAMPLES_U16 || v.form == LEVEL_U16 ? 2 : 4;
-    const i64 here = plane * v.x.plane + (i64)(line - plane * v.x.height) * v.x.pitch + (i64)min(x, v.x.width - 1) * v.x.step;
+    // Beyond the last column, in the padding, the last values stand in: whole groups of N, which begin at their alignment.
+    const i32 column = min(x, (v.x.width - 1) / N * N);
+    const i64 here = plane * v.x.plane + (i64)(line - plane * v.x.height) * v.x.pitch + (i64)column * v.x.step;
     const Place p = Place{(const u8*)v.x.ptr + here * bytes, v.x.step, max(v.x.width - 1 - x, 0), v.shift};
     const i64 frame = v.x.frame * bytes;
     const i32 bins = min(mine.each(a), a.bins - mine.part * mine.each(a));
