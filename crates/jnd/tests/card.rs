@@ -84,8 +84,8 @@ fn everywhere() -> Vec<(Context, Overrides)> {
 
 #[test]
 fn files_come_out_as_from_the_processor() {
-    let dir = tempfile::tempdir().unwrap();
     for context in jnd_cuda_shim::contexts() {
+        let dir = tempfile::tempdir().unwrap();
         for (layout, depth) in [(Layout::Yuv420, 8), (Layout::Yuv444, 10), (Layout::Gray, 8)] {
             let input = clip(dir.path(), layout, depth);
             for overrides in filters() {
