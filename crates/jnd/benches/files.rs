@@ -1,6 +1,6 @@
 //! What magnifying adds to the codecs' own work, from file to file.
 //!
-//! `cargo bench -p jnd --bench files -- INPUT OUTPUT [lossless] [builtin] [runs=7] [threads=N] [preset=NAME]`
+//! `cargo bench -p jnd --bench files -- INPUT OUTPUT [lossless] [builtin] [runs=7] [threads=N] [preset=NAME] [alpha=N]`
 //!
 //! Three jobs take turns, each in a process of its own that starts cold, with the same reader, the same writer and the same
 //! settings:
@@ -9,6 +9,9 @@
 //! * `recode`: they are decoded all the same, but the writer gets the magnified ones, which were made before: the encoder
 //!   does exactly the work that it does for `magnify`;
 //! * `magnify`: the job itself.
+//!
+//! With `alpha=0.001` the engine does all of its work, and every frame comes out as it went in: then the encoder's work is
+//! that of `copy` as well.
 //!
 //! Frames are swapped between reader and writer, never copied. Seconds run from before the input is opened to after the
 //! output is complete; `start` is the part before the first frame is done. `cpu` counts this process and those it started,
@@ -53,6 +56,7 @@ struct Setup {
     runs: usize,
     threads: usize,
     preset: String,
+    alpha: Option<f64>,
     magnified: Option<PathBuf>,
 }
 
@@ -68,6 +72,7 @@ impl Setup {
             runs: value("runs=").map_or(Ok(7), str::parse)?,
             threads: value("threads=").map_or(Ok(0), str::parse)?,
             preset: value("preset=").unwrap_or("motion").to_owned(),
+            alpha: value("alpha=").map(str::parse).transpose()?,
             magnified: value("magnified=").map(PathBuf::from),
         })
     }
@@ -84,7 +89,7 @@ impl Setup {
     }
 
     fn magnify(&self, output: &Path) -> Result<MagnifyFile, Failure> {
-        let settings = Overrides::default().apply(&self.preset)?;
+        let settings = Overrides { alpha: self.alpha, ..Overrides::default() }.apply(&self.preset)?;
         let (input, output) = (Input::Path(self.input.clone()), Output::Path(output.into()));
         let mut job = MagnifyFile::new(input, output, settings);
         (job.open, job.create) = (self.open(), self.create());
