@@ -485,7 +485,9 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         }
         None => print_pooled(&pooled)?,
     }
-    note(&format!("{frames} pairs of frames, {:.1} a second ({device})", fps.unwrap_or(0.0)));
+    let pairs = if frames == 1 { "pair" } else { "pairs" };
+    let were = if frames == 1 { "was" } else { "were" };
+    note(&format!("{frames} {pairs} of frames, {:.1} a second ({device})", fps.unwrap_or(0.0)));
     let code = match ending {
         Ending::Together | Ending::Limit => DONE,
         Ending::Shorter(shorter) => {
@@ -497,14 +499,14 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
             let counted =
                 longer.map_or_else(|| format!("more than {}", skip_long + frames), |n| n.to_string());
             note(&format!(
-                "warning: the {shorter} clip has {}, the {other} clip {counted}; {frames} pairs were scored",
+                "warning: the {shorter} clip has {}, the {other} clip {counted}; {frames} {pairs} {were} scored",
                 units::frames(skip_short + frames)
             ));
             DONE
         }
         Ending::Cut(side, error) => {
             say::line(format_args!(
-                "jnd: warning: {error}; the {frames} whole pairs were scored ({side} clip)"
+                "jnd: warning: {error}; the {frames} whole {pairs} {were} scored ({side} clip)"
             ));
             TRUNCATED
         }

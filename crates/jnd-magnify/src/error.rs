@@ -38,7 +38,8 @@ pub enum Error {
     },
     /// A band in which no frequency of a clip of this length lies.
     #[error(
-        "no frequency that {frames} frames at {rate} frames/s can resolve lies between {low} and {high} Hz (they are {step:.4} Hz apart); widen the band or use a clip of at least {needed} frames"
+        "no frequency that {frames} frame{s} at {rate} frames/s can resolve lies between {low:.4} and {high:.4} Hz (they are {step:.4} Hz apart); widen the band or use a longer clip: {needed} frames would do, and {always} or more always do",
+        s = if *frames == 1 { "" } else { "s" }
     )]
     EmptyBand {
         /// Frames of the clip.
@@ -51,8 +52,10 @@ pub enum Error {
         high: f64,
         /// Distance of the frequencies in Hz.
         step: f64,
-        /// Length at which the band holds one.
+        /// The next length at which the band holds one.
         needed: u64,
+        /// The length from which on it holds one whatever the length.
+        always: u64,
     },
     /// The ideal filter without a known clip length.
     #[error(

@@ -402,7 +402,10 @@ mod tests {
     fn bands_that_cannot_work_say_why() {
         let s = Settings::preset("pulse").unwrap();
         let e = Plan::new(&s, &source(Layout::Gray, 8, 64, 64, Some(40))).unwrap_err();
-        let Error::EmptyBand { needed, .. } = e else { panic!("{e}") };
+        let Error::EmptyBand { needed, always, .. } = e else { panic!("{e}") };
+        for frames in always..always + 400 {
+            assert!(Plan::new(&s, &source(Layout::Gray, 8, 64, 64, Some(frames))).is_ok(), "{frames}");
+        }
         assert!(Plan::new(&s, &source(Layout::Gray, 8, 64, 64, Some(needed))).is_ok());
         assert!(Plan::new(&s, &source(Layout::Gray, 8, 64, 64, Some(needed - 1))).is_err());
         assert!(matches!(Plan::new(&s, &source(Layout::Gray, 8, 64, 64, None)), Err(Error::FramesUnknown)));

@@ -34,6 +34,8 @@ impl TemporaryPath {
     /// written to. The extension stays, since encoders choose the container by it.
     pub(crate) fn new(target: &Path, overwrite: bool) -> Result<(Self, File)> {
         let name = target.display().to_string();
+        // A link stays a link: what it names is replaced.
+        let target = &followed(target);
         let file_name = target.file_name().ok_or_else(|| Error::BadOption {
             option: "output",
             value: name.clone(),
@@ -129,7 +131,10 @@ impl OutputFile {
         let name = output.to_string();
         let (writer, temporary): (Box<dyn Write + Send>, _) = match output {
             Output::Stdout => (Box::new(raw_stdout().map_err(|e| Error::io(&name, e))?), None),
-            Output::Path(path) if is_special(path) => {
+            Output::Path(path) if followed(path) == Path::new("/proc/self/fd/1") => {
+                (Box::new(raw_stdout().map_err(|e| Error::io(&name, e))?), None)
+            }
+            Output::Path(path) if is_special(path) || is_open_file(&followed(path)) => {
                 (Box::new(OpenOptions::new().write(true).open(path).map_err(|e| Error::io(&name, e))?), None)
             }
             Output::Path(path) => {
@@ -171,6 +176,27 @@ pub(crate) fn is_special(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir())
 }
 
+/// What a path names when all links are followed, whether it is there or not. Links to open files are kept as they are: what
+/// they name may have no path.
+fn followed(path: &Path) -> PathBuf {
+    let mut at = path.to_path_buf();
+    // As many as Linux follows.
+    for _ in 0..40 {
+        if is_open_file(&at) {
+            break;
+        }
+        let Ok(link) = std::fs::read_link(&at) else { break };
+        at = at.parent().map_or_else(|| link.clone(), |p| p.join(&link));
+    }
+    at
+}
+
+/// Whether a path is a name that the system gives to an open file, as `/dev/stdout` leads to.
+fn is_open_file(path: &Path) -> bool {
+    path.starts_with("/dev/fd")
+        || (path.starts_with("/proc") && path.parent().is_some_and(|p| p.ends_with("fd")))
+}
+
 /// Standard output without the line buffer that Rust's own handle puts before it.
 #[cfg(unix)]
 fn raw_stdout() -> std::io::Result<File> {
@@ -182,4 +208,43 @@ fn raw_stdout() -> std::io::Result<File> {
 fn raw_stdout() -> std::io::Result<File> {
     use std::os::windows::io::AsHandle;
     Ok(File::from(std::io::stdout().as_handle().try_clone_to_owned()?))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_stay_and_what_they_name_is_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let (real, link, second) =
+            (dir.path().join("real"), dir.path().join("link"), dir.path().join("second"));
+        std::os::unix::fs::symlink("real", &link).unwrap();
+        std::os::unix::fs::symlink(&link, &second).unwrap();
+        // First where the link leads nowhere yet, then to a file.
+        for text in ["one", "two"] {
+            let mut out = OutputFile::create(&Output::Path(second.clone()), true).unwrap();
+            out.with(|w| w.write_all(text.as_bytes())).unwrap();
+            out.finish().unwrap();
+            assert_eq!(std::fs::read_to_string(&real).unwrap(), text);
+            assert!(link.is_symlink() && second.is_symlink());
+        }
+        assert!(matches!(OutputFile::create(&Output::Path(link), false), Err(Error::Exists { .. })));
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 3);
+    }
+
+    #[test]
+    fn open_files_are_written_to_and_not_replaced() {
+        use std::os::fd::AsRawFd;
+        let dir = tempfile::tempdir().unwrap();
+        let (real, link) = (dir.path().join("real"), dir.path().join("link"));
+        let file = File::create(&real).unwrap();
+        let fd = format!("/dev/fd/{}", file.as_raw_fd());
+        std::os::unix::fs::symlink(&fd, &link).unwrap();
+        let mut out = OutputFile::create(&Output::Path(link.clone()), false).unwrap();
+        out.with(|w| w.write_all(b"text")).unwrap();
+        out.finish().unwrap();
+        assert_eq!(std::fs::read_to_string(&real).unwrap(), "text");
+        assert_eq!(std::fs::read_link(&link).unwrap(), Path::new(&fd));
+    }
 }

@@ -189,7 +189,7 @@ fn t11_t12_one_and_two_frames() {
         let path = d.write("in.y4m", &input);
         let args = ["magnify", &path, &d.arg("out.y4m"), "--filter", "ideal", "--band", "1-2Hz"];
         // 25 frames a second: the first bin inside the band comes with 13 frames (1.92 Hz).
-        run(&mut jnd_alone(&args)).fails(1, &["in.y4m", "at least 13 frames"]);
+        run(&mut jnd_alone(&args)).fails(1, &["in.y4m", ": 13 frames would do"]);
         assert_eq!(d.files(), ["in.y4m"]);
     }
 }

@@ -37,6 +37,7 @@ pub(super) fn temporal(s: &Settings, source: &Source) -> Result<Temporal> {
                     high,
                     step: fs / frames.max(1) as f64,
                     needed: needed_frames(frames, low, high, fs),
+                    always: always_enough(low, high, fs),
                 });
             }
             let angle = |j: usize| 2.0 * PI * j as f64 / t as f64;
@@ -53,10 +54,14 @@ fn bins(t: usize, low: f64, high: f64, fs: f64) -> Vec<usize> {
     (0..t).skip_while(|&k| frequency(k) <= low).take_while(|&k| frequency(k) < high).collect()
 }
 
+/// A number of frames at and above which the band is wider than the bins' distance, so that it holds one in any case.
+fn always_enough(low: f64, high: f64, fs: f64) -> u64 {
+    (fs / (high - low)).ceil() as u64 + 1
+}
+
 /// The smallest number of frames above `frames` at which the band holds a bin.
 fn needed_frames(frames: u64, low: f64, high: f64, fs: f64) -> u64 {
-    // A band wider than the bins' distance holds one in any case, so the search ends.
-    let enough = (fs / (high - low)).ceil() as u64 + 1;
+    let enough = always_enough(low, high, fs);
     (frames + 1..enough.min(frames.saturating_add(1_000_000)))
         .find(|&t| {
             let k = (low / fs * t as f64).floor();
