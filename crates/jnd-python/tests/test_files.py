@@ -224,7 +224,9 @@ jnd.magnify_file("in.y4m", "out.y4m")
 @pytest.mark.parametrize("what", INTERRUPTED)
 def test_ctrl_c(tmp_path, what):
     """KeyboardInterrupt within a second, and nothing half written."""
-    code = "import itertools, os\nimport numpy as np\nimport jnd\ntry:\n" + "".join(
+    # A shell that starts tests in the background has SIGINT ignored, which children inherit.
+    code = "import itertools, os, signal\nimport numpy as np\nimport jnd\n"
+    code += "signal.signal(signal.SIGINT, signal.default_int_handler)\ntry:\n" + "".join(
         f"    {line}\n" for line in INTERRUPTED[what].strip().splitlines()
     ) + "except KeyboardInterrupt:\n    print('interrupted', flush=True)\n    os._exit(0)\n"
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=tmp_path) as child:
@@ -251,10 +253,14 @@ def interrupt(child, tmp_path, what):
         feeder.start()
     time.sleep(0.4)
     sent = time.monotonic()
+    # Whatever goes wrong, the test ends.
+    deadline = threading.Timer(30, child.kill)
+    deadline.start()
     child.send_signal(signal.SIGINT)
     said = child.stdout.readline()
     took = time.monotonic() - sent
     child.wait(10)
+    deadline.cancel()
     stop.set()
     assert said == "interrupted\n"
     assert took < 1
