@@ -146,7 +146,7 @@ def test_plan():
     ("settings", "arguments", "text"),
     [
         (jnd.Settings("vibration"), {"shape": (400, 64, 64), "fps": 30}, "half|below 15"),
-        (jnd.Settings("pulse"), {"shape": (40, 64, 64, 3), "fps": 30}, "at least"),
+        (jnd.Settings("pulse"), {"shape": (40, 64, 64, 3), "fps": 30}, "61 frames would do"),
         (jnd.Settings("pulse"), {"shape": (64, 64, 3), "fps": 30}, "number of frames"),
         (jnd.Settings(), {"shape": (64,), "fps": 30}, "shape"),
         (jnd.Settings(), {"shape": (9, 64, 64, 4), "fps": 30}, "shape"),
