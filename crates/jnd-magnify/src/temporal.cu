@@ -1,4 +1,4 @@
-// Filtering along time by two lags, for the causal filters. Twin of temporal.rs; the ideal filter is in temporal/ideal.cu.
+// Filtering along time by two lags, for the causal filters. Twin of temporal.rs; the ideal filter is in temporal/.
 #include "magnify.cuh"
 
 namespace magnify {

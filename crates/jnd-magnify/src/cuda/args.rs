@@ -8,7 +8,7 @@ pub(crate) const MAX_TAIL: usize = 17;
 /// Entries of one launch of the ideal filter: its levels, of which one may be three planes of the frames.
 pub(crate) const MAX_IDEAL: usize = 20;
 
-/// How a level's values lie there: the forms of ideal.cu.
+/// How a level's values lie there: the forms of ideal.cuh.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(i32)]
 pub(crate) enum Form {
