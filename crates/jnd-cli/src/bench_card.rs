@@ -122,7 +122,7 @@ fn case<T: Sample>(
     if !whole.same {
         return Err(Failure::new(FAILURE, format!("{name}: two runs gave different bytes")));
     }
-    if plan.settings().filter.is_causal() {
+    if !plan.needs_two_passes() {
         let live = measure::live(context, plan, clip, LIVE).map_err(failed)?;
         writeln!(out, "  live     a frame in and out {:.3} ms, 99 % within {:.3} ms", live.median, live.p99)?;
     }

@@ -78,7 +78,7 @@ fn median(v: &mut [f64]) -> f64 {
     percentile(v, 0.5)
 }
 
-fn percentile(v: &mut [f64], p: f64) -> f64 {
+pub(crate) fn percentile(v: &mut [f64], p: f64) -> f64 {
     v.sort_by(f64::total_cmp);
     v.get(((v.len() as f64 * p) as usize).min(v.len().saturating_sub(1))).copied().unwrap_or(0.0)
 }
@@ -203,7 +203,7 @@ pub fn clip<T: Sample>(
     let clip_bytes = (input.len() * T::BYTES) as u64;
     let seconds = median(&mut whole);
     // The first pass of the ideal filter projects as well.
-    let first = if plan.settings().filter.is_causal() { "shrink" } else { "observe" };
+    let first = if plan.needs_two_passes() { "observe" } else { "shrink" };
     let mut rows = vec![Row { stage: "whole", bytes: 2 * clip_bytes, seconds }];
     let stages = [(first, fine), ("coarse", coarse), ("render", last), ("wait", 0)];
     for ((stage, bytes), part) in stages.into_iter().zip(&mut parts) {

@@ -149,17 +149,16 @@ impl std::fmt::Debug for DeviceMagnifier {
 pub fn default_chunk(plan: &Plan) -> usize {
     let s = plan.source();
     let frame = s.format.frame_bytes(s.width, s.height, ChromaRounding::Ceil);
-    let settings = plan.settings();
-    if settings.pipeline == Pipeline::Color {
-        // Least is kept of a frame, and most of a chunk's kernels are too small to fill the card. Chunks of the same
-        // length, where the clip's is known.
-        let most = ((288 << 20) / frame.max(1)).clamp(4, 320);
-        let frames = s.frames.map_or(0, |n| n as usize);
-        return if frames > 0 { frames.div_ceil(frames.div_ceil(most)) } else { most };
-    }
-    // The causal filters keep no change of the finest level.
-    let bytes = if settings.filter.is_causal() { 224 << 20 } else { 96 << 20 };
-    (bytes / frame.max(1)).clamp(4, 256)
+    let (bytes, frames) = match plan.settings().pipeline {
+        // Least is kept of a frame, and most of a chunk's kernels are too small to fill the card.
+        Pipeline::Color => (288 << 20, 320),
+        Pipeline::Motion if plan.needs_two_passes() => (96 << 20, 256),
+        // The causal filters keep no change of the finest level.
+        Pipeline::Motion => (224 << 20, 256),
+    };
+    let most = (bytes / frame.max(1)).clamp(4, frames);
+    // No more than the clip has, and chunks of the same length.
+    s.frames.filter(|&n| n > 0).map_or(most, |n| compute::even(n as usize, most))
 }
 
 impl DeviceMagnifier {
@@ -175,10 +174,7 @@ impl DeviceMagnifier {
     /// Too little memory on the card, or the card failed.
     pub fn new(plan: &Plan, context: &Context, chunk: usize, memory: Option<u64>) -> Result<Self> {
         let chunk = if chunk == 0 { default_chunk(plan) } else { chunk.min(4096) };
-        Ok(Self {
-            compute: Compute::new(plan, context, chunk, memory)?,
-            render: plan.settings().filter.is_causal(),
-        })
+        Ok(Self { compute: Compute::new(plan, context, chunk, memory)?, render: !plan.needs_two_passes() })
     }
 
     /// The plan.
@@ -193,7 +189,7 @@ impl DeviceMagnifier {
 
     /// Whether every frame must be observed before the first is pushed.
     pub fn needs_two_passes(&self) -> bool {
-        !self.plan().settings().filter.is_causal()
+        self.plan().needs_two_passes()
     }
 
     /// First pass of the ideal filter: queues the work on `stream` and returns.
@@ -254,7 +250,7 @@ impl DeviceMagnifier {
     /// Forgets every frame: the next one is the first again.
     pub fn reset(&mut self) {
         self.compute.rewind();
-        self.render = self.plan().settings().filter.is_causal();
+        self.render = !self.plan().needs_two_passes();
     }
 
     /// Measures each stage on the device from now on (or no longer); costs an event for each.

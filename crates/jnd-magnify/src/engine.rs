@@ -378,7 +378,7 @@ impl<S: Pixel, P: Ideal> Work for Engine<S, P> {
                 want: self.plan.source().format.to_string(),
             });
         };
-        let causal = matches!(self.plan.temporal(), Temporal::Causal { .. });
+        let causal = !self.plan.needs_two_passes();
         if !causal {
             self.fill_tables();
         }

@@ -181,7 +181,7 @@ impl Magnifier {
             let check = if options.check { Some(Box::new(Check::new(&plan, &strip)?)) } else { None };
             Ok((make_engine(&plan, options.simd, threads, &strip)?, check))
         })?;
-        let phase = if plan.settings().filter.is_causal() { Phase::Causal } else { Phase::Observe };
+        let phase = if plan.needs_two_passes() { Phase::Observe } else { Phase::Causal };
         Ok(Self { plan, engine, check, phase, seen: 0, strip: 0, strips, bytes, threads })
     }
 
@@ -192,7 +192,7 @@ impl Magnifier {
 
     /// Whether every frame must be observed before the first is pushed.
     pub fn needs_two_passes(&self) -> bool {
-        self.phase != Phase::Causal
+        self.plan.needs_two_passes()
     }
 
     /// Strips in which the picture is processed; 1 unless memory is short.

@@ -245,6 +245,11 @@ impl Plan {
         self.settings.capture_rate.unwrap_or(self.source.rate).as_f64()
     }
 
+    /// Whether the filter needs the whole clip before it can magnify a frame, so that every frame is gone through twice.
+    pub fn needs_two_passes(&self) -> bool {
+        matches!(self.temporal, Temporal::Projection { .. })
+    }
+
     /// The temporal filter's numbers.
     pub fn temporal(&self) -> &Temporal {
         &self.temporal

@@ -129,19 +129,22 @@ impl OutputFile {
     /// A place that cannot be written to, a file that exists and is not to be replaced.
     pub fn create(output: &Output, overwrite: bool) -> Result<Self> {
         let name = output.to_string();
-        let (writer, temporary): (Box<dyn Write + Send>, _) = match output {
-            Output::Stdout => (Box::new(raw_stdout().map_err(|e| Error::io(&name, e))?), None),
-            Output::Path(path) if followed(path) == Path::new("/proc/self/fd/1") => {
-                (Box::new(raw_stdout().map_err(|e| Error::io(&name, e))?), None)
+        // Standard output has names of its own.
+        let path = match output {
+            Output::Stdout => None,
+            Output::Path(path) => Some(path).filter(|p| followed(p) != Path::new("/proc/self/fd/1")),
+        };
+        let (file, temporary) = match path {
+            None => (raw_stdout().map_err(|e| Error::io(&name, e))?, None),
+            Some(path) if is_special(path) || is_open_file(&followed(path)) => {
+                (OpenOptions::new().write(true).open(path).map_err(|e| Error::io(&name, e))?, None)
             }
-            Output::Path(path) if is_special(path) || is_open_file(&followed(path)) => {
-                (Box::new(OpenOptions::new().write(true).open(path).map_err(|e| Error::io(&name, e))?), None)
-            }
-            Output::Path(path) => {
+            Some(path) => {
                 let (temporary, file) = TemporaryPath::new(path, overwrite)?;
-                (Box::new(file), Some(temporary))
+                (file, Some(temporary))
             }
         };
+        let writer: Box<dyn Write + Send> = Box::new(file);
         Ok(Self { name, writer: Some(Box::new(BufWriter::with_capacity(BUFFER, writer))), temporary })
     }
 

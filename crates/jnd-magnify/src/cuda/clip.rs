@@ -76,7 +76,7 @@ impl ClipRunner {
 
     /// Whether the clip is gone through twice.
     pub fn needs_two_passes(&self) -> bool {
-        !self.plan().settings().filter.is_causal()
+        self.plan().needs_two_passes()
     }
 
     /// Magnifies a clip from its first frame on; see [`magnify_clip`].

@@ -258,7 +258,7 @@ impl Compute {
         if to.count < f.count {
             return Err(Error::WrongLength { name: "output on the card", have: to.count, want: f.count });
         }
-        let causal = matches!(self.plan.temporal(), Temporal::Causal { .. });
+        let causal = !self.plan.needs_two_passes();
         let mut from = 0;
         while from < f.count {
             let n = even(f.count - from, self.chunk);
@@ -297,7 +297,7 @@ impl Compute {
 }
 
 /// Frames of the next chunk, so that no chunk is longer than `chunk` and all are alike.
-fn even(left: usize, chunk: usize) -> usize {
+pub(super) fn even(left: usize, chunk: usize) -> usize {
     left.div_ceil(left.div_ceil(chunk))
 }
 

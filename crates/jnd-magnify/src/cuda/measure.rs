@@ -8,6 +8,7 @@ use jnd_video::{ChromaRounding, Frame, FrameRef, Sample};
 
 use super::memory::{fused, real_bytes, worked_on};
 use super::{ClipRunner, DeviceFrames, DeviceMagnifier, Options, Session, Stage};
+use crate::bench::percentile;
 use crate::plan::{Enlarge, Level, Plan, Stored, Temporal};
 use crate::{Error, Result};
 
@@ -89,11 +90,6 @@ pub struct Live {
     pub p99: f64,
     /// The slowest.
     pub worst: f64,
-}
-
-fn percentile(v: &mut [f64], p: f64) -> f64 {
-    v.sort_by(f64::total_cmp);
-    v.get(((v.len() as f64 * p) as usize).min(v.len().saturating_sub(1))).copied().unwrap_or(0.0)
 }
 
 fn median(mut v: Vec<f64>) -> f64 {

@@ -216,8 +216,7 @@ impl Layout {
 /// Whether one kernel filters, enlarges and renders. The others, for planar RGB, luma of RGB, 4:2:2 chroma and f64 states, do
 /// it step by step.
 pub(super) fn fused(plan: &Plan, chain: &Chain) -> Option<Fused> {
-    let causal = matches!(plan.temporal(), Temporal::Causal { .. });
-    if !causal
+    if plan.needs_two_passes()
         || plan.precision() == Precision::F64
         || chain.enlarge != Enlarge::Pyramid
         || chain.planes.len() > 2

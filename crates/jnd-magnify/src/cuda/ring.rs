@@ -169,7 +169,7 @@ impl Ring {
             pool: CopyPool::new(threads),
             chunk,
             frame_bytes,
-            observing: !plan.settings().filter.is_causal(),
+            observing: plan.needs_two_passes(),
             failed: false,
         })
     }
@@ -319,7 +319,7 @@ impl Ring {
     /// The first frame of the first pass comes next.
     pub(super) fn rewind(&mut self) {
         self.compute.rewind();
-        self.observing = !self.plan().settings().filter.is_causal();
+        self.observing = self.plan().needs_two_passes();
     }
 
     /// Waits until the card has done everything that was queued.

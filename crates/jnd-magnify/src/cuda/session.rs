@@ -84,7 +84,7 @@ impl Session {
 
     /// Whether every frame must be fed twice.
     pub fn needs_two_passes(&self) -> bool {
-        !self.plan().settings().filter.is_causal()
+        self.plan().needs_two_passes()
     }
 
     /// Whether frames of the second pass are already on the card, so that what is fed then is not looked at.

@@ -123,7 +123,7 @@ impl Compute {
             return Ok(last);
         }
         let finest = usize::from(!chain.levels[0].filtered());
-        let causal = matches!(self.plan.temporal(), Temporal::Causal { .. });
+        let causal = !self.plan.needs_two_passes();
         if m.tail < last {
             for k in m.tail..=last {
                 if let Some(out) = &m.levels[k].filtered {

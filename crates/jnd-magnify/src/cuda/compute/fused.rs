@@ -43,17 +43,18 @@ impl Compute {
             (true, _) => (half, 0),
         };
         let channels = chain.levels[0].channels;
-        let src: Vec<Frames> = chain.planes.iter().map(|&p| self.frames(f, p, from)).collect();
-        let dst: Vec<Frames> = chain.planes.iter().map(|&p| self.frames(to, p, from)).collect();
-        // Two planes are one launch where they differ in nothing but where they begin.
-        let alike = |v: &[Frames]| v.iter().all(|p| Frames { ptr: v[0].ptr, ..*p } == v[0]);
-        let together = if alike(&src) && alike(&dst) { src.len() } else { 1 };
+        // One plane, or two, which are one launch where they differ in nothing but where they begin.
+        let parts = chain.planes.len();
+        let ends = |f: &DeviceFrames| [0, parts - 1].map(|i| self.frames(f, chain.planes[i], from));
+        let (src, dst) = (ends(f), ends(to));
+        let alike = |[a, b]: [Frames; 2]| Frames { ptr: a.ptr, ..b } == a;
+        let together = if alike(src) && alike(dst) { parts } else { 1 };
         let at = |part| self.arena.ptr(part);
         let mut args = FusedArgs {
             input: m.levels[k].level.as_ref().map_or(Planes::default(), |s| self.at(s)),
             up: up.map_or(Planes::default(), |s| self.at(s)),
-            src: [src[0]; 2],
-            dst: [dst[0]; 2],
+            src,
+            dst,
             slow: at(state.a) + read,
             fast: at(state.b) + read,
             last: at(state.last) + read,
@@ -97,7 +98,7 @@ impl Compute {
             }
         };
         let value = m.levels[k].level.as_ref().map_or(0, |s| s.kind.bytes() as u64);
-        for part in (0..src.len()).step_by(together) {
+        for part in (0..parts).step_by(together) {
             if part > 0 {
                 args.input.ptr += args.input.plane as u64 * value;
                 args.up.ptr += if up.is_some() { channels as u64 * args.up.plane as u64 * 4 } else { 0 };

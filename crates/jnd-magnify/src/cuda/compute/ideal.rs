@@ -2,7 +2,7 @@
 
 use jnd_cuda::Stream;
 
-use super::{Compute, ceil, flat};
+use super::{Compute, ceil, even, flat};
 use crate::Result;
 use crate::cuda::args::*;
 use crate::cuda::memory::{BLOCK, Kind, Store};
@@ -28,7 +28,7 @@ impl Compute {
         let total = *frames as u64;
         let mut from = 0;
         while from < f.count {
-            let n = self.chunk.min(f.count - from);
+            let n = even(f.count - from, self.chunk);
             let mut since = self.mark(stream)?;
             self.tables(stream, n, 1)?;
             self.fork(stream)?;
