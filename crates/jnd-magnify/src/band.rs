@@ -7,7 +7,7 @@ mod rows;
 
 pub(crate) use coarse::Coarse;
 
-use jnd_video::{Plane, PlaneMut, simd};
+use jnd_video::{Plane, PlaneMut};
 
 use crate::buffer::Buffer;
 use crate::enlarge::{self, Tap};
@@ -15,7 +15,7 @@ use crate::layout::BandLayout;
 use crate::pixel::Pixel;
 use crate::plan::{Chain, Enlarge, Plan};
 use crate::shrink;
-use crate::state::{LevelState, Moment, Rows, bytes};
+use crate::state::{Kept, LevelState, Moment, Rows, bytes};
 use crate::temporal::Ideal;
 use rows::{RowMut, first_row, next_row, row_mut, take_row};
 
@@ -136,9 +136,11 @@ pub(crate) struct ChainBand<S: Pixel, P> {
 }
 
 impl<S: Pixel, P: Ideal> ChainBand<S, P> {
-    pub(crate) fn new(plan: &Plan, chain: &Chain, layout: &BandLayout) -> Self {
+    /// A band that works on up to `batch` frames at a time.
+    pub(crate) fn new(plan: &Plan, chain: &Chain, layout: &BandLayout, batch: usize) -> Self {
+        let kept = Kept { batch, all: false };
         let levels: Vec<LevelState<S, P>> =
-            chain.levels.iter().zip(&layout.spans).map(|(l, s)| LevelState::new(plan, l, s)).collect();
+            chain.levels.iter().zip(&layout.spans).map(|(l, s)| LevelState::new(plan, l, s, kept)).collect();
         let hand = chain.levels.get(layout.coarse).map(|l| {
             let n = l.row() * layout.handoff.len();
             Rows::new(l.stored, n)
@@ -158,8 +160,9 @@ impl<S: Pixel, P: Ideal> ChainBand<S, P> {
     }
 
     /// Bytes that [`ChainBand::new`] allocates.
-    pub(crate) fn bytes(plan: &Plan, chain: &Chain, layout: &BandLayout) -> u64 {
-        let levels: u64 = chain.levels.iter().zip(&layout.spans).map(|(l, s)| bytes(plan, l, s)).sum();
+    pub(crate) fn bytes(plan: &Plan, chain: &Chain, layout: &BandLayout, batch: usize) -> u64 {
+        let kept = Kept { batch, all: false };
+        let levels: u64 = chain.levels.iter().zip(&layout.spans).map(|(l, s)| bytes(plan, l, s, kept)).sum();
         let hand = chain.levels.get(layout.coarse).map_or(0, |l| {
             let value = crate::layout::value_bytes(l.stored, plan.source().format.bytes_per_sample());
             (l.row() * layout.handoff.len() * value) as u64
@@ -175,13 +178,15 @@ impl<S: Pixel, P: Ideal> ChainBand<S, P> {
         self.levels.iter_mut().for_each(LevelState::clear);
     }
 
-    /// Makes this band's rows of every level from the frame.
+    /// Makes this band's rows of every level from the frame at `m`. Those of the frame itself are made only for `observe`;
+    /// the causal filters take them while the row is at work anyway.
     pub(crate) fn shrink(
         &mut self,
         clip: &Clip,
         chain: &Chain,
-        simd: simd::Level,
+        m: &Moment<'_, P>,
         frame: &[Plane<'_, S>; 3],
+        observe: bool,
     ) {
         for l in &mut self.levels {
             l.made = l.span.rows.start;
@@ -191,12 +196,12 @@ impl<S: Pixel, P: Ideal> ChainBand<S, P> {
             let n = chain.levels[coarse].row();
             for (slot, i) in self.layout.handoff.clone().enumerate() {
                 let out = row_mut(&mut hand, slot * n..(slot + 1) * n);
-                self.make_row(clip, chain, simd, frame, coarse, i, Some(out));
+                self.make_row(clip, chain, m, frame, coarse, i, Some(out));
             }
             self.hand = Some(hand);
         }
-        for k in (0..coarse).rev() {
-            self.ensure(clip, chain, simd, frame, k, self.levels[k].span.rows.end);
+        for k in (usize::from(!observe)..coarse).rev() {
+            self.ensure(clip, chain, m, frame, k, self.levels[k].span.rows.end);
         }
     }
 
@@ -205,14 +210,14 @@ impl<S: Pixel, P: Ideal> ChainBand<S, P> {
         &mut self,
         clip: &Clip,
         chain: &Chain,
-        simd: simd::Level,
+        m: &Moment<'_, P>,
         frame: &[Plane<'_, S>; 3],
         k: usize,
         end: usize,
     ) {
         while self.levels[k].made < end {
             let i = self.levels[k].made;
-            self.make_row(clip, chain, simd, frame, k, i, None);
+            self.make_row(clip, chain, m, frame, k, i, None);
             self.levels[k].made += 1;
         }
     }
@@ -222,7 +227,7 @@ impl<S: Pixel, P: Ideal> ChainBand<S, P> {
         &mut self,
         clip: &Clip,
         chain: &Chain,
-        simd: simd::Level,
+        m: &Moment<'_, P>,
         frame: &[Plane<'_, S>; 3],
         k: usize,
         i: usize,
@@ -230,20 +235,20 @@ impl<S: Pixel, P: Ideal> ChainBand<S, P> {
     ) {
         if k > 1 {
             let end = (2 * i + 3).min(chain.levels[k - 1].height);
-            self.ensure(clip, chain, simd, frame, k - 1, end);
+            self.ensure(clip, chain, m, frame, k - 1, end);
         }
         let (below, here) = self.levels.split_at_mut(k);
         let out = match out {
             Some(out) => out,
             None => {
                 let at = here[0].at(i);
-                row_mut(&mut here[0].rows, at)
+                row_mut(here[0].rows_mut(m.place), at)
             }
         };
         match k {
-            0 => take_row(clip, chain, simd, frame, i, out, &mut self.scratch),
-            1 => first_row(clip, chain, simd, frame, i, out, &mut self.scratch),
-            _ => next_row(simd, &below[k - 1], chain.levels[k].scale, i, out, &mut self.scratch.sums),
+            0 => take_row(clip, chain, m.simd, frame, i, out, &mut self.scratch),
+            1 => first_row(clip, chain, m.simd, frame, i, out, &mut self.scratch),
+            _ => next_row(m, &below[k - 1], chain.levels[k].scale, i, out, &mut self.scratch.sums),
         }
     }
 

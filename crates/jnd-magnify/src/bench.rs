@@ -175,28 +175,31 @@ pub fn clip<T: Sample>(
     let ceiling = ceiling(input.len() * T::BYTES, threads, 5)?;
     let view = |v| FrameRef::from_samples(s.format, s.width, s.height, v);
     let mut whole = Vec::new();
-    let mut each = Vec::with_capacity(frames * repeats);
     let mut parts: [Vec<f64>; 4] = Default::default();
     for _ in 0..repeats.max(1) {
         let start = Instant::now();
-        let mut m = Magnifier::new(plan.clone(), options)?;
-        if m.needs_two_passes() {
-            for f in input.chunks_exact(frame) {
-                m.observe(&view(f)?)?;
-            }
-            m.begin_render()?;
-        }
-        for (f, o) in input.chunks_exact(frame).zip(out.chunks_exact_mut(frame)) {
-            let before = Instant::now();
-            m.push(&view(f)?, &mut FrameMut::from_samples(s.format, s.width, s.height, o)?)?;
-            each.push(before.elapsed().as_secs_f64());
-        }
+        let mut m = Magnifier::for_clip(plan.clone(), options)?;
+        m.whole_clip(input, out)?;
         let t = m.times();
         drop(m);
         whole.push(start.elapsed().as_secs_f64());
         for (part, t) in parts.iter_mut().zip([t.shrink, t.coarse, t.render, t.wait]) {
             part.push(t);
         }
+    }
+    // As a live picture comes: one frame at a time.
+    let mut each = Vec::with_capacity(frames);
+    let mut m = Magnifier::new(plan.clone(), &Options { batch: 1, ..*options })?;
+    if m.needs_two_passes() {
+        for f in input.chunks_exact(frame) {
+            m.observe(&view(f)?)?;
+        }
+        m.begin_render()?;
+    }
+    for (f, o) in input.chunks_exact(frame).zip(out.chunks_exact_mut(frame)) {
+        let before = Instant::now();
+        m.push(&view(f)?, &mut FrameMut::from_samples(s.format, s.width, s.height, o)?)?;
+        each.push(before.elapsed().as_secs_f64());
     }
     let n = frames as u64;
     let [fine, coarse, last] = stage_bytes(plan);

@@ -6,6 +6,9 @@ use std::ops::{Deref, DerefMut};
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
+/// Bytes of a page of memory, or a part of it.
+const PAGE: usize = 4096;
+
 /// A slice of fixed length at the start of a cache line.
 #[derive(Default)]
 pub(crate) struct Buffer<T> {
@@ -20,7 +23,12 @@ impl<T: Copy + Default> Buffer<T> {
         if len == 0 {
             return Self::default();
         }
-        let memory = vec![T::default(); len + Self::SPARE];
+        let mut memory = vec![T::default(); len + Self::SPARE];
+        // Zeros come as pages that are made when they are first written to. Where they are read before, the system maps
+        // one page of zeros in their place first, and taking that back interrupts all other threads, page by page.
+        for first in memory.iter_mut().step_by(PAGE / size_of::<T>()) {
+            *first = std::hint::black_box(T::default());
+        }
         let start = memory.as_ptr().align_offset(LINE).min(Self::SPARE);
         Self { memory, start, len }
     }

@@ -19,7 +19,7 @@ impl Check {
     pub(crate) fn new(plan: &Plan, strip: &Range<usize>) -> Result<Self> {
         let s = plan.source();
         Ok(Self {
-            engine: make_engine(plan, simd::Level::SCALAR, 1, strip)?,
+            engine: make_engine(plan, simd::Level::SCALAR, 1, 1, strip)?,
             frame: Frame::new(s.format, s.width, s.height)?,
         })
     }
@@ -29,7 +29,8 @@ impl Check {
     }
 
     pub(crate) fn advance(&mut self, frame: &FrameRef<'_>) -> Result<()> {
-        self.engine.push(frame, Out::Integer(&mut self.frame.view_mut()))
+        let out = &mut [self.frame.view_mut()];
+        self.engine.push(std::slice::from_ref(frame), Out::Integer(out))
     }
 
     /// Magnifies a frame and compares its rows with `out`.

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Instant;
 
+use arrayvec::ArrayVec;
 use jnd_video::{FrameRef, Plane, simd};
 
 use crate::band::{ChainBand, Clip, Coarse, Target};
@@ -16,13 +17,16 @@ use crate::pixel::Pixel;
 use crate::plan::{Chain, Plan, Temporal};
 use crate::pool::{Bell, Pool};
 use crate::preset::Init;
-use crate::state::{Moment, Tables, bytes};
+use crate::state::{Moment, Tables};
 use crate::temporal::Ideal;
 use crate::{Error, Result};
 
 /// Pictures whose frames have fewer samples than this are magnified on the calling thread alone: waking another one
 /// and waiting for it costs as much as it would save.
 const SMALL: usize = 16_384;
+
+/// Most frames that are worked on at a time.
+pub(crate) const MAX_BATCH: usize = 8;
 
 /// Threads that a plan's frames are worth, of `threads` that may be used.
 pub(crate) fn useful_threads(plan: &Plan, threads: usize) -> usize {
@@ -37,9 +41,9 @@ struct ChainState<S: Pixel, P> {
     /// Output rows of each band.
     rows: Vec<usize>,
     coarse: RwLock<Coarse<S, P>>,
-    /// Bands that have not shrunk the current frame yet.
+    /// Bands that have not shrunk the current frames yet.
     left: AtomicUsize,
-    /// The coarse levels of the current frame are there.
+    /// The coarse levels of the current frames are there.
     ready: AtomicBool,
 }
 
@@ -63,6 +67,8 @@ pub(crate) struct Engine<S: Pixel, P> {
     simd: simd::Level,
     pool: Pool,
     threads: usize,
+    /// Most frames at a time.
+    batch: usize,
     chains: Vec<ChainState<S, P>>,
     /// Rung when a chain's coarse levels are there.
     bell: Bell,
@@ -91,17 +97,15 @@ fn note(counter: &AtomicU64, from: &mut Instant) {
 }
 
 /// Bytes an engine needs for a strip.
-pub(crate) fn need<S: Pixel>(plan: &Plan, strip: &Range<usize>, bands: usize) -> u64 {
+pub(crate) fn need<S: Pixel>(plan: &Plan, strip: &Range<usize>, bands: usize, batch: usize) -> u64 {
     let layouts = layout::divide(plan, strip, useful_threads(plan, bands));
     plan.chains()
         .iter()
         .zip(&layouts)
         .map(|(chain, l)| {
             // The size of the states does not depend on this type parameter but on the plan.
-            let bands: u64 = l.bands.iter().map(|b| ChainBand::<S, f32>::bytes(plan, chain, b)).sum();
-            let coarse: u64 =
-                chain.levels[l.coarse..].iter().zip(&l.spans).map(|(l, s)| bytes(plan, l, s)).sum();
-            bands + coarse
+            let bands: u64 = l.bands.iter().map(|b| ChainBand::<S, f32>::bytes(plan, chain, b, batch)).sum();
+            bands + Coarse::<S, f32>::bytes(plan, chain, l, batch)
         })
         .sum::<u64>()
         + match plan.temporal() {
@@ -114,8 +118,8 @@ pub(crate) fn need<S: Pixel>(plan: &Plan, strip: &Range<usize>, bands: usize) ->
 pub(crate) trait Work: Send {
     /// Takes a frame into the ideal filter's projections.
     fn observe(&mut self, frame: &FrameRef<'_>, last: bool) -> Result<()>;
-    /// Magnifies a frame.
-    fn push(&mut self, frame: &FrameRef<'_>, target: Out<'_, '_>) -> Result<()>;
+    /// Magnifies some frames, at most as many as the engine was made for.
+    fn push(&mut self, frames: &[FrameRef<'_>], target: Out<'_, '_>) -> Result<()>;
     /// Starts from the first frame again; `forget` clears all memory of the frames before.
     fn rewind(&mut self, forget: bool);
     /// Time spent so far.
@@ -126,27 +130,31 @@ pub(crate) trait Work: Send {
 
 /// Where the caller wants the rows.
 pub(crate) enum Out<'a, 'b> {
-    Integer(&'a mut jnd_video::FrameMut<'b>),
+    /// As many frames as there are.
+    Integer(&'a mut [jnd_video::FrameMut<'b>]),
+    /// Of a single frame.
     Float(&'a mut [jnd_video::PlaneMut<'b, f32>; 3]),
 }
 
-/// What one frame goes through.
-struct Frame<'f, 'p, S> {
-    planes: &'f [Plane<'p, S>; 3],
-    /// Whether levels are made from it; the ideal filter's second pass needs none.
+/// The targets of a batch.
+type Targets<'t, S> = ArrayVec<Target<'t, S>, MAX_BATCH>;
+
+/// What the frames of a batch go through.
+struct Frames<'f, 'p, S> {
+    planes: &'f [[Plane<'p, S>; 3]],
+    /// Whether levels are made from them; the ideal filter's second pass needs none.
     shrink: bool,
-    /// Pass one of the ideal filter, and whether the frame is its last.
+    /// Pass one of the ideal filter, which takes single frames, and whether the frame is its last.
     observed: Option<bool>,
 }
 
-/// Jobs that are still to be done for a frame: first every chain's shrinking, band by band, then their rendering.
+/// Jobs that are still to be done for a batch: stages of chains, band by band.
 struct Queue<'t, S> {
-    rendering: bool,
-    chain: usize,
-    /// Bands left of that chain.
+    stage: usize,
+    /// Bands left of that stage.
     bands: Range<usize>,
-    /// Rows still to be given out; `None` when nothing is rendered.
-    target: Option<Target<'t, S>>,
+    /// Rows still to be given out, of each frame; none when nothing is rendered.
+    targets: Targets<'t, S>,
 }
 
 impl<S> Queue<'_, S> {
@@ -157,10 +165,27 @@ impl<S> Queue<'_, S> {
     }
 }
 
+/// What is done at a stage: whether a chain is rendered, or its levels are made, and which chain; `None` after the last.
+///
+/// A thread alone goes through one chain after another, whose levels and samples it then still has in its cache. Where
+/// there are more, the next chain's levels are made before a chain is rendered, while one of them makes its coarse levels.
+fn stage(n: usize, chains: usize, threads: usize, renders: bool) -> Option<(bool, usize)> {
+    let (render, chain) = match n {
+        _ if !renders => (false, n),
+        _ if threads == 1 => (!n.is_multiple_of(2), n / 2),
+        0 => (false, 0),
+        // The last one has no levels to be made before it.
+        _ if n + 1 >= 2 * chains => (true, n / 2),
+        _ if n.is_multiple_of(2) => (true, n / 2 - 1),
+        _ => (false, n.div_ceil(2)),
+    };
+    (chain < chains).then_some((render, chain))
+}
+
 /// A job taken from the queue.
 enum Job<'t, S> {
     Prepare { chain: usize, band: usize },
-    Render { chain: usize, band: usize, target: Target<'t, S> },
+    Render { chain: usize, band: usize, targets: Targets<'t, S> },
 }
 
 /// Lets waiting threads go when a thread panics in the middle of a frame.
@@ -176,13 +201,20 @@ impl Drop for Abandon<'_> {
 }
 
 impl<S: Pixel, P: Ideal> Engine<S, P> {
-    pub(crate) fn new(plan: &Plan, simd: simd::Level, threads: usize, strip: &Range<usize>) -> Result<Self> {
+    pub(crate) fn new(
+        plan: &Plan,
+        simd: simd::Level,
+        threads: usize,
+        batch: usize,
+        strip: &Range<usize>,
+    ) -> Result<Self> {
         let threads = useful_threads(plan, threads);
         let mut engine = Self {
             plan: plan.clone(),
             simd,
             pool: Pool::new(threads).map_err(Error::Threads)?,
             threads,
+            batch: batch.clamp(1, MAX_BATCH),
             chains: Vec::new(),
             bell: Bell::default(),
             tables: Tables::new(plan),
@@ -197,14 +229,14 @@ impl<S: Pixel, P: Ideal> Engine<S, P> {
     fn build(&mut self, strip: &Range<usize>) {
         // Free the old strip's memory first.
         self.chains.clear();
-        let Self { plan, chains, above, threads, .. } = self;
+        let Self { plan, chains, above, threads, batch, .. } = self;
         *above = [0; 3];
         for (chain, l) in plan.chains().iter().zip(&layout::divide(plan, strip, *threads)) {
-            let bands = l.bands.iter().map(|b| Mutex::new(ChainBand::new(plan, chain, b)));
+            let bands = l.bands.iter().map(|b| Mutex::new(ChainBand::new(plan, chain, b, *batch)));
             chains.push(ChainState {
                 bands: bands.collect(),
                 rows: l.bands.iter().map(|b| b.out.len()).collect(),
-                coarse: RwLock::new(Coarse::new(plan, chain, l)),
+                coarse: RwLock::new(Coarse::new(plan, chain, l, *batch)),
                 left: AtomicUsize::new(0),
                 ready: AtomicBool::new(false),
             });
@@ -222,80 +254,76 @@ impl<S: Pixel, P: Ideal> Engine<S, P> {
         })
     }
 
-    /// Does a frame's jobs on all threads, and goes on to the next frame.
-    fn run(&mut self, frame: &Frame<'_, '_, S>, target: Option<Target<'_, S>>) {
-        let renders = target.is_some();
+    /// Does the jobs of a batch on all threads, and goes on to the next frame.
+    fn run(&mut self, frames: &Frames<'_, '_, S>, targets: Targets<'_, S>) {
+        let renders = !targets.is_empty();
         for (chain, c) in self.plan.chains().iter().zip(&mut self.chains) {
-            *c.left.get_mut() = if frame.shrink { self.threads } else { 1 };
+            *c.left.get_mut() = if frames.shrink { self.threads } else { 1 };
             *c.ready.get_mut() = chain.is_copy();
         }
-        let target = target.map(|t| t.below(self.above));
-        let bands = if frame.shrink { 0..self.threads } else { 0..1 };
-        let queue = Mutex::new(Queue { rendering: false, chain: 0, bands, target });
+        let targets = targets.into_iter().map(|t| t.below(self.above)).collect();
+        let bands = if frames.shrink { 0..self.threads } else { 0..1 };
+        let queue = Mutex::new(Queue { stage: 0, bands, targets });
         let abandoned = AtomicBool::new(false);
         let this = &*self;
         this.pool.run(&|thread| {
             let _abandon = Abandon(&abandoned, &this.bell);
-            this.take_jobs(thread, frame, &queue, &abandoned);
+            this.take_jobs(thread, frames, &queue, &abandoned);
         });
         if renders {
             for c in &mut self.chains {
-                c.coarse.get_mut().unwrap_or_else(PoisonError::into_inner).advance();
+                c.coarse.get_mut().unwrap_or_else(PoisonError::into_inner).advance(frames.planes.len());
             }
         }
-        self.index += 1;
+        self.index += frames.planes.len() as u64;
     }
 
     /// The next job for a thread.
     fn next<'t>(&self, thread: usize, shrink: bool, queue: &Mutex<Queue<'t, S>>) -> Option<Job<'t, S>> {
         let mut q = queue.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
+            let renders = !q.targets.is_empty();
+            let stage = |n| stage(n, self.chains.len(), self.threads, renders);
+            let (rendering, chain) = stage(q.stage)?;
             if let Some(band) = q.take(thread) {
-                let chain = q.chain;
-                if !q.rendering {
+                if !rendering {
                     return Some(Job::Prepare { chain, band });
                 }
                 let rows = &self.chains[chain].rows;
                 // Off the front, or off the back, behind what is left.
                 let before = if thread.is_multiple_of(2) { 0 } else { rows[q.bands.clone()].iter().sum() };
-                let target = q.target.as_mut()?;
-                let mine = target.cut(&self.plan.chains()[chain].planes, before, rows[band]);
-                return Some(Job::Render { chain, band, target: mine });
+                let planes = &self.plan.chains()[chain].planes;
+                let targets = q.targets.iter_mut().map(|t| t.cut(planes, before, rows[band])).collect();
+                return Some(Job::Render { chain, band, targets });
             }
-            q.chain += 1;
-            if q.chain == self.chains.len() {
-                if q.rendering || q.target.is_none() {
-                    q.chain -= 1;
-                    return None;
-                }
-                (q.rendering, q.chain) = (true, 0);
-            }
-            q.bands = if q.rendering || shrink { 0..self.threads } else { 0..1 };
+            let (rendering, _) = stage(q.stage + 1)?;
+            q.stage += 1;
+            q.bands = if rendering || shrink { 0..self.threads } else { 0..1 };
         }
     }
 
-    /// One thread's part of a frame.
+    /// One thread's part of a batch.
     fn take_jobs(
         &self,
         thread: usize,
-        frame: &Frame<'_, '_, S>,
+        frames: &Frames<'_, '_, S>,
         queue: &Mutex<Queue<'_, S>>,
         abandoned: &AtomicBool,
     ) {
         let chains = self.plan.chains();
         let clip = Clip::new(&self.plan);
         let black = self.plan.settings().init == Init::Zero;
-        let m = Moment { simd: self.simd, index: self.index, black, tables: &self.tables };
+        let m = Moment { simd: self.simd, index: self.index, place: 0, black, tables: &self.tables };
         let mut clock = Instant::now();
-        while let Some(job) = self.next(thread, frame.shrink, queue) {
+        while let Some(job) = self.next(thread, frames.shrink, queue) {
             match job {
                 Job::Prepare { chain, band } => {
                     let (chain, state) = (&chains[chain], &self.chains[chain]);
                     if !chain.is_copy() {
-                        self.prepare(frame, chain, state, band, &m, &clip, &mut clock);
+                        self.prepare(frames, chain, state, band, &m, &clip, &mut clock);
                     }
                 }
-                Job::Render { chain, band, mut target } => {
+                Job::Render { chain, band, mut targets } => {
                     let (chain, state) = (&chains[chain], &self.chains[chain]);
                     let over = || state.ready.load(Ordering::Acquire) || abandoned.load(Ordering::Acquire);
                     if !over() {
@@ -307,17 +335,17 @@ impl<S: Pixel, P: Ideal> Engine<S, P> {
                         return;
                     }
                     let coarse = state.coarse();
-                    state.band(band).render(&clip, chain, &m, frame.planes, &coarse, &mut target);
+                    state.band(band).render(&clip, chain, &m, frames.planes, &coarse, &mut targets);
                     note(&self.spent.render, &mut clock);
                 }
             }
         }
     }
 
-    /// Shrinks a band, and computes the coarse levels where it is the chain's last.
+    /// Shrinks a band of every frame, and computes the coarse levels where it is the chain's last.
     fn prepare(
         &self,
-        frame: &Frame<'_, '_, S>,
+        frames: &Frames<'_, '_, S>,
         chain: &Chain,
         state: &ChainState<S, P>,
         b: usize,
@@ -325,23 +353,29 @@ impl<S: Pixel, P: Ideal> Engine<S, P> {
         clip: &Clip,
         clock: &mut Instant,
     ) {
-        if frame.shrink {
+        if frames.shrink {
             let mut band = state.band(b);
-            band.shrink(clip, chain, m.simd, frame.planes);
-            if let Some(last) = frame.observed {
-                band.observe(m, last);
+            for (place, planes) in frames.planes.iter().enumerate() {
+                let m = m.later(place);
+                band.shrink(clip, chain, &m, planes, frames.observed.is_some());
+                if let Some(last) = frames.observed {
+                    band.observe(&m, last);
+                }
+                note(&self.spent.shrink, clock);
+                state.coarse_mut().take(place, &band);
             }
-            note(&self.spent.shrink, clock);
-            state.coarse_mut().take(&band);
         }
         if state.left.fetch_sub(1, Ordering::AcqRel) == 1 {
             let mut coarse = state.coarse_mut();
-            if frame.shrink {
-                coarse.shrink(m.simd);
-            }
-            match frame.observed {
-                Some(last) => coarse.observe(m, last),
-                None => coarse.change(chain, m),
+            for place in 0..frames.planes.len() {
+                let m = m.later(place);
+                if frames.shrink {
+                    coarse.shrink(&m);
+                }
+                match frames.observed {
+                    Some(last) => coarse.observe(&m, last),
+                    None => coarse.change(chain, &m),
+                }
             }
             drop(coarse);
             state.ready.store(true, Ordering::Release);
@@ -362,17 +396,24 @@ impl<S: Pixel, P: Ideal> Work for Engine<S, P> {
     fn observe(&mut self, frame: &FrameRef<'_>, last: bool) -> Result<()> {
         let planes = self.frame(frame)?;
         self.fill_tables();
-        self.run(&Frame { planes: &planes, shrink: true, observed: Some(last) }, None);
+        self.run(&Frames { planes: &[planes], shrink: true, observed: Some(last) }, ArrayVec::new());
         Ok(())
     }
 
-    fn push(&mut self, frame: &FrameRef<'_>, out: Out<'_, '_>) -> Result<()> {
-        let planes = self.frame(frame)?;
-        let target = match out {
-            Out::Integer(f) => S::planes_mut(f.planes_mut()).map(Target::Integer),
-            Out::Float(p) => Some(Target::Float(p.each_mut().map(jnd_video::PlaneMut::reborrow))),
+    fn push(&mut self, frames: &[FrameRef<'_>], out: Out<'_, '_>) -> Result<()> {
+        let planes: ArrayVec<_, MAX_BATCH> =
+            frames.iter().take(self.batch).map(|f| self.frame(f)).collect::<Result<_>>()?;
+        let targets: Option<Targets<'_, S>> = match out {
+            Out::Integer(frames) => {
+                let frames = frames.iter_mut().take(planes.len());
+                frames.map(|f| S::planes_mut(f.planes_mut()).map(Target::Integer)).collect()
+            }
+            Out::Float(p) => {
+                let target = Target::Float(p.each_mut().map(jnd_video::PlaneMut::reborrow));
+                Some(std::iter::once(target).collect())
+            }
         };
-        let Some(target) = target else {
+        let Some(targets) = targets else {
             return Err(Error::WrongFrame {
                 have: "another sample width".into(),
                 want: self.plan.source().format.to_string(),
@@ -382,7 +423,7 @@ impl<S: Pixel, P: Ideal> Work for Engine<S, P> {
         if !causal {
             self.fill_tables();
         }
-        self.run(&Frame { planes: &planes, shrink: causal, observed: None }, Some(target));
+        self.run(&Frames { planes: &planes, shrink: causal, observed: None }, targets);
         Ok(())
     }
 

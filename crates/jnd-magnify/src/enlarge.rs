@@ -33,9 +33,11 @@ pub(crate) fn padded(n: usize, channels: usize) -> usize {
 
 /// Fills the edges of a row of `n` pixels that begins one pixel into `v`: the second one in front, the last one behind.
 pub(crate) fn extend(v: &mut [f32], n: usize, channels: usize) {
-    let second = (1.min(n - 1) + 1) * channels;
-    v.copy_within(second..second + channels, 0);
-    v.copy_within(n * channels..(n + 1) * channels, (n + 1) * channels);
+    let second = 1.min(n - 1) + 1;
+    for c in 0..channels {
+        v[c] = v[second * channels + c];
+        v[(n + 1) * channels + c] = v[n * channels + c];
+    }
 }
 
 /// Enlarges pixels from `done` on; those before exist.

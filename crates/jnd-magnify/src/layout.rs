@@ -14,9 +14,9 @@ const ENLARGED: usize = 2;
 /// Bands begin at multiples of this many rows, so that the rows of halved planes begin at whole ones.
 const UNIT: usize = 8;
 /// Rows kept of a level that only the next one reads: five, and some to spare.
-const RING: usize = 8;
+pub(crate) const RING: usize = 8;
 /// Rows kept of enlarged changes: three, and one to spare.
-const CHANGE_RING: usize = 4;
+pub(crate) const CHANGE_RING: usize = 4;
 
 /// Rows of one level that a band, or the coarse stage, holds.
 #[derive(Debug, Clone, PartialEq, Eq)]

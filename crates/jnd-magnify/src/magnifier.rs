@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
+use arrayvec::ArrayVec;
 use jnd_video::fpu::Ieee;
 use jnd_video::{FrameMut, FrameRef, PlaneMut, Sample, simd};
 
 use crate::check::Check;
-use crate::engine::{self, Engine, Out, Work};
+use crate::engine::{self, Engine, MAX_BATCH, Out, Work};
 use crate::layout;
 use crate::plan::{Plan, Precision, Temporal};
 use crate::{Error, Result};
@@ -16,6 +17,11 @@ use crate::{Error, Result};
 pub struct Options {
     /// Threads, the caller's included; 0 for one on each processor.
     pub threads: usize,
+    /// Frames that [`Magnifier::push_batch`] works on at a time with a causal filter, at most 8; 0 for 1 in a magnifier,
+    /// and in [`magnify_clip`] for 2 where frames are so large that it pays. More of them read and write the filter's
+    /// memory less often, but each one beyond the first takes about as much memory as half a frame of interleaved
+    /// samples, or a whole one of YUV.
+    pub batch: usize,
     /// Most bytes to allocate. The ideal filter then works in strips of the picture, at the price of more passes.
     pub memory: Option<u64>,
     /// Vector instructions to use.
@@ -28,7 +34,7 @@ impl Default for Options {
     /// All processors, no memory limit, the best instructions; `JND_CHECK=1` in the environment turns the check on.
     fn default() -> Self {
         let check = std::env::var("JND_CHECK").is_ok_and(|v| v == "1");
-        Self { threads: 0, memory: None, simd: simd::Level::get(), check }
+        Self { threads: 0, batch: 0, memory: None, simd: simd::Level::get(), check }
     }
 }
 
@@ -40,7 +46,32 @@ impl Options {
             n => n.min(256),
         }
     }
+
+    /// The number of frames that `batch` stands for in a magnifier for this plan.
+    fn batch_for(&self, plan: &Plan) -> usize {
+        if plan.needs_two_passes() { 1 } else { self.batch.clamp(1, MAX_BATCH) }
+    }
 }
+
+/// Frames at a time where a whole clip is there and the filter's memory is large: it then moves half as often. What more
+/// frames save of it they take for their own levels (measured from 720p to 4K).
+const CLIP_BATCH: usize = 2;
+
+/// Bytes of the filter's memory from which it is large: caches do not hold it from one frame to the next.
+const LARGE_MEMORY: usize = 8 << 20;
+
+/// Bytes of the causal filters' memory: two states for each filtered sample.
+fn filter_memory(plan: &Plan) -> usize {
+    let real = match plan.precision() {
+        Precision::F32 => 4,
+        Precision::F64 => 8,
+    };
+    let levels = plan.chains().iter().flat_map(|c| &c.levels);
+    levels.filter(|l| l.filtered()).map(|l| 2 * real * l.samples()).sum()
+}
+
+/// What there is of each frame of a batch.
+type Batch<T> = ArrayVec<T, MAX_BATCH>;
 
 /// What a magnifier is ready for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,6 +122,7 @@ pub struct Magnifier {
     strips: usize,
     bytes: u64,
     threads: usize,
+    batch: usize,
 }
 
 impl std::fmt::Debug for Magnifier {
@@ -106,15 +138,15 @@ impl std::fmt::Debug for Magnifier {
 }
 
 /// Strips a plan needs to stay within `memory` bytes, and the bytes it then takes.
-fn strips(plan: &Plan, threads: usize, memory: Option<u64>) -> Result<(usize, u64)> {
+fn strips(plan: &Plan, threads: usize, batch: usize, memory: Option<u64>) -> Result<(usize, u64)> {
     let height = plan.source().height;
     let need = |n: usize| -> u64 {
         let of = |i: usize| {
             let strip = layout::strip(height, i, n);
             if plan.source().format.bytes_per_sample() == 1 {
-                engine::need::<u8>(plan, &strip, threads)
+                engine::need::<u8>(plan, &strip, threads, batch)
             } else {
-                engine::need::<u16>(plan, &strip, threads)
+                engine::need::<u16>(plan, &strip, threads, batch)
             }
         };
         // The largest strips are at least as large as any other.
@@ -143,7 +175,17 @@ fn strips(plan: &Plan, threads: usize, memory: Option<u64>) -> Result<(usize, u6
 impl Plan {
     /// Bytes a magnifier on the processor allocates for this plan, whole frames at a time.
     pub fn memory_need(&self, options: &Options) -> u64 {
-        strips(self, options.thread_count(), None).map_or(0, |s| s.1)
+        strips(self, options.thread_count(), options.batch_for(self), None).map_or(0, |s| s.1)
+    }
+}
+
+/// How many frames a magnifier works on at a time, in how many strips, and the bytes it then takes. Fewer frames come
+/// before an error.
+fn fitting(plan: &Plan, threads: usize, options: &Options) -> Result<(usize, (usize, u64))> {
+    let batch = options.batch_for(plan);
+    match strips(plan, threads, batch, options.memory) {
+        Err(Error::Memory { .. }) if batch > 1 => Ok((1, strips(plan, threads, 1, options.memory)?)),
+        found => Ok((batch, found?)),
     }
 }
 
@@ -157,14 +199,15 @@ pub(crate) fn make_engine(
     plan: &Plan,
     simd: simd::Level,
     threads: usize,
+    batch: usize,
     strip: &Range<usize>,
 ) -> Result<Box<dyn Work>> {
     let narrow = plan.source().format.bytes_per_sample() == 1;
     Ok(match (narrow, plan.precision()) {
-        (true, Precision::F32) => Box::new(Engine::<u8, f32>::new(plan, simd, threads, strip)?),
-        (true, Precision::F64) => Box::new(Engine::<u8, f64>::new(plan, simd, threads, strip)?),
-        (false, Precision::F32) => Box::new(Engine::<u16, f32>::new(plan, simd, threads, strip)?),
-        (false, Precision::F64) => Box::new(Engine::<u16, f64>::new(plan, simd, threads, strip)?),
+        (true, Precision::F32) => Box::new(Engine::<u8, f32>::new(plan, simd, threads, batch, strip)?),
+        (true, Precision::F64) => Box::new(Engine::<u8, f64>::new(plan, simd, threads, batch, strip)?),
+        (false, Precision::F32) => Box::new(Engine::<u16, f32>::new(plan, simd, threads, batch, strip)?),
+        (false, Precision::F64) => Box::new(Engine::<u16, f64>::new(plan, simd, threads, batch, strip)?),
     })
 }
 
@@ -175,14 +218,14 @@ impl Magnifier {
     /// [`Error::Memory`] when the options allow too little, [`Error::Threads`] when the system gives none.
     pub fn new(plan: Plan, options: &Options) -> Result<Self> {
         let threads = engine::useful_threads(&plan, options.thread_count());
-        let (strips, bytes) = strips(&plan, threads, options.memory)?;
+        let (batch, (strips, bytes)) = fitting(&plan, threads, options)?;
         let strip = layout::strip(plan.source().height, 0, strips);
         let (engine, check) = exactly(|| -> Result<_> {
             let check = if options.check { Some(Box::new(Check::new(&plan, &strip)?)) } else { None };
-            Ok((make_engine(&plan, options.simd, threads, &strip)?, check))
+            Ok((make_engine(&plan, options.simd, threads, batch, &strip)?, check))
         })?;
         let phase = if plan.needs_two_passes() { Phase::Observe } else { Phase::Causal };
-        Ok(Self { plan, engine, check, phase, seen: 0, strip: 0, strips, bytes, threads })
+        Ok(Self { plan, engine, check, phase, seen: 0, strip: 0, strips, bytes, threads, batch })
     }
 
     /// The plan.
@@ -203,6 +246,43 @@ impl Magnifier {
     /// Bytes allocated.
     pub fn memory(&self) -> u64 {
         self.bytes
+    }
+
+    /// A magnifier that is given whole clips.
+    pub(crate) fn for_clip(plan: Plan, options: &Options) -> Result<Self> {
+        let batch = match options.batch {
+            0 if filter_memory(&plan) >= LARGE_MEMORY => CLIP_BATCH,
+            n => n,
+        };
+        Self::new(plan, &Options { batch, ..*options })
+    }
+
+    /// Both passes, or the one, over a clip of whole frames; `out` is as long.
+    pub(crate) fn whole_clip<T: Sample>(&mut self, clip: &[T], out: &mut [T]) -> Result<()> {
+        let s = *self.plan.source();
+        let frame = s.format.frame_samples(s.width, s.height, jnd_video::ChromaRounding::Ceil);
+        let view = |v| FrameRef::from_samples(s.format, s.width, s.height, v);
+        if self.needs_two_passes() {
+            for f in clip.chunks_exact(frame) {
+                self.observe(&view(f)?)?;
+            }
+            self.begin_render()?;
+        }
+        let some = self.batch * frame;
+        for (f, o) in clip.chunks(some).zip(out.chunks_mut(some)) {
+            let frames = f.chunks_exact(frame).map(view);
+            let out = o.chunks_exact_mut(frame);
+            let out = out.map(|o| FrameMut::from_samples(s.format, s.width, s.height, o));
+            let frames: Batch<_> = frames.collect::<std::result::Result<_, _>>()?;
+            let mut out: Batch<_> = out.collect::<std::result::Result<_, _>>()?;
+            self.push_batch(&frames, &mut out)?;
+        }
+        Ok(())
+    }
+
+    /// Frames that [`push_batch`](Self::push_batch) works on at a time.
+    pub fn batch(&self) -> usize {
+        self.batch
     }
 
     /// Time spent in the parts of the work so far.
@@ -288,17 +368,19 @@ impl Magnifier {
         Ok(())
     }
 
-    fn before_push(&mut self, frame: &FrameRef<'_>) -> Result<()> {
+    fn before_push(&mut self, frames: &[FrameRef<'_>]) -> Result<()> {
         if self.phase == Phase::Observe {
             return Err(Error::NotReady {
                 what: "the ideal filter needs the whole clip before it can magnify a frame",
                 remedy: "observe every frame and begin to render, or use the iir or butterworth filter",
             });
         }
-        self.check_frame((frame.format(), frame.width(), frame.height()))?;
-        let expected = self.expected();
-        if self.seen >= expected {
-            return Err(Error::FrameCount { expected, seen: self.seen + 1 });
+        for frame in frames {
+            self.check_frame((frame.format(), frame.width(), frame.height()))?;
+        }
+        let (expected, seen) = (self.expected(), self.seen.saturating_add(frames.len() as u64));
+        if seen > expected {
+            return Err(Error::FrameCount { expected, seen });
         }
         Ok(())
     }
@@ -309,16 +391,35 @@ impl Magnifier {
     /// A frame of another format or size; with the ideal filter [`Error::NotReady`] before
     /// [`begin_render`](Self::begin_render), and [`Error::FrameCount`] beyond the clip's end.
     pub fn push(&mut self, frame: &FrameRef<'_>, out: &mut FrameMut<'_>) -> Result<()> {
-        self.before_push(frame)?;
-        self.check_frame((out.format(), out.width(), out.height()))?;
-        let rows =
-            std::array::from_fn(|p| if p < frame.format().plane_count() { self.rows(p) } else { 0..0 });
-        let (engine, check, index) = (&mut self.engine, &mut self.check, self.seen);
-        exactly(|| {
-            engine.push(frame, Out::Integer(out))?;
-            check.as_mut().map_or(Ok(()), |c| c.compare(frame, out, &rows, index))
-        })?;
-        self.seen += 1;
+        self.push_batch(std::slice::from_ref(frame), std::slice::from_mut(out))
+    }
+
+    /// Magnifies the next frames, [`batch`](Self::batch) of them at a time: the same bytes as [`push`](Self::push) gives
+    /// for one after another, in less time.
+    ///
+    /// # Errors
+    /// As [`push`](Self::push), before anything is done; [`Error::WrongLength`] for more frames of one than of the other.
+    pub fn push_batch(&mut self, frames: &[FrameRef<'_>], out: &mut [FrameMut<'_>]) -> Result<()> {
+        self.before_push(frames)?;
+        if frames.len() != out.len() {
+            return Err(Error::WrongLength { name: "output", have: out.len(), want: frames.len() });
+        }
+        for out in &*out {
+            self.check_frame((out.format(), out.width(), out.height()))?;
+        }
+        let planes = self.plan.source().format.plane_count();
+        let rows = std::array::from_fn(|p| if p < planes { self.rows(p) } else { 0..0 });
+        for (frames, out) in frames.chunks(self.batch).zip(out.chunks_mut(self.batch)) {
+            let (engine, check, seen) = (&mut self.engine, &mut self.check, &mut self.seen);
+            exactly(|| -> Result<()> {
+                engine.push(frames, Out::Integer(out))?;
+                for (frame, out) in frames.iter().zip(out) {
+                    check.as_mut().map_or(Ok(()), |c| c.compare(frame, out, &rows, *seen))?;
+                    *seen += 1;
+                }
+                Ok(())
+            })?;
+        }
         Ok(())
     }
 
@@ -328,7 +429,7 @@ impl Magnifier {
     /// # Errors
     /// As [`push`](Self::push); [`Error::WrongLength`] for planes of the wrong size.
     pub fn push_f32(&mut self, frame: &FrameRef<'_>, out: &mut [PlaneMut<'_, f32>; 3]) -> Result<()> {
-        self.before_push(frame)?;
+        self.before_push(std::slice::from_ref(frame))?;
         let s = *self.plan.source();
         for (p, plane) in out.iter().enumerate().take(s.format.plane_count()) {
             let want = s.format.plane_size(p, s.width, s.height, jnd_video::ChromaRounding::Ceil);
@@ -343,7 +444,7 @@ impl Magnifier {
         let mut planes = out.each_mut().map(PlaneMut::reborrow);
         let (engine, check) = (&mut self.engine, &mut self.check);
         exactly(|| {
-            engine.push(frame, Out::Float(&mut planes))?;
+            engine.push(std::slice::from_ref(frame), Out::Float(&mut planes))?;
             check.as_mut().map_or(Ok(()), |c| c.advance(frame))
         })?;
         self.seen += 1;
@@ -386,7 +487,7 @@ impl Magnifier {
 }
 
 /// Magnifies a whole clip, an array of frames without gaps, into the caller's array. It is a loop over
-/// [`Magnifier::push`].
+/// [`Magnifier::push_batch`].
 ///
 /// # Errors
 /// Those of the magnifier; [`Error::WrongLength`] when an array does not hold whole frames or the two differ.
@@ -400,20 +501,31 @@ pub fn magnify_clip<T: Sample>(plan: Plan, options: &Options, clip: &[T], out: &
     if out.len() != clip.len() {
         return Err(Error::WrongLength { name: "output", have: out.len(), want: clip.len() });
     }
-    let mut m = Magnifier::new(plan, options)?;
-    let view = |v| FrameRef::from_samples(s.format, s.width, s.height, v);
+    let mut m = Magnifier::for_clip(plan, options)?;
     loop {
-        if m.needs_two_passes() {
-            for f in clip.chunks_exact(frame) {
-                m.observe(&view(f)?)?;
-            }
-            m.begin_render()?;
-        }
-        for (f, o) in clip.chunks_exact(frame).zip(out.chunks_exact_mut(frame)) {
-            m.push(&view(f)?, &mut FrameMut::from_samples(s.format, s.width, s.height, o)?)?;
-        }
+        m.whole_clip(clip, out)?;
         if !m.next_strip()? {
             return Ok(());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jnd_video::{Layout, PixelFormat, Rate};
+
+    use super::*;
+    use crate::{Settings, Source};
+
+    #[test]
+    fn large_clips_go_in_batches() {
+        let format = PixelFormat::new(Layout::Yuv420, 8).unwrap();
+        let batch = |width, height, batch| {
+            let source = Source { format, width, height, rate: Rate::new(30, 1).unwrap(), frames: None };
+            let plan = Plan::new(&Settings::default(), &source).unwrap();
+            Magnifier::for_clip(plan, &Options { batch, threads: 1, ..Options::default() }).unwrap().batch()
+        };
+        assert_eq!((batch(960, 544, 0), batch(1920, 1080, 0)), (1, CLIP_BATCH));
+        assert_eq!((batch(960, 544, 3), batch(1920, 1080, 1), batch(64, 64, 100)), (3, 1, MAX_BATCH));
     }
 }

@@ -163,6 +163,10 @@ real!(f64);
 
 /// Reflects `j` about the end samples of `0..n` without repeating them.
 pub(crate) fn mirror(j: isize, n: usize) -> usize {
+    // Nearly always, and without a division.
+    if (0..n as isize).contains(&j) {
+        return j as usize;
+    }
     if n == 1 {
         return 0;
     }

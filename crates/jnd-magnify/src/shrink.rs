@@ -54,8 +54,10 @@ pub(crate) fn padded(n: usize, channels: usize) -> usize {
 /// Fills the edges of a row of `n` pixels that begins `EDGE` pixels into `v`.
 pub(crate) fn reflect<T: Copy>(v: &mut [T], n: usize, channels: usize) {
     for (j, to) in [(-2, 0), (-1, 1), (n as isize, n + 2), (n as isize + 1, n + 3)] {
-        let from = (mirror(j, n) + EDGE) * channels;
-        v.copy_within(from..from + channels, to * channels);
+        let from = mirror(j, n) + EDGE;
+        for c in 0..channels {
+            v[to * channels + c] = v[from * channels + c];
+        }
     }
 }
 

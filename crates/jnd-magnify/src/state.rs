@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::buffer::Buffer;
-use crate::layout::{Span, value_bytes};
+use crate::layout::{CHANGE_RING, RING, Span, value_bytes};
 use crate::pixel::{Pixel, Real};
 use crate::plan::{Level, Plan, Precision, Stored, Temporal};
 use crate::prefetch;
@@ -62,8 +62,6 @@ impl<S: Pixel> Rows<S> {
 pub(crate) enum Memory<S: Pixel, P> {
     None,
     Causal {
-        /// The level one frame ago.
-        before: Rows<S>,
         slow: Buffer<P>,
         fast: Buffer<P>,
         lags: Lags<P>,
@@ -120,16 +118,30 @@ pub(crate) struct Moment<'a, P> {
     pub(crate) simd: simd::Level,
     /// Index since the start or the last reset.
     pub(crate) index: u64,
+    /// Its place in the batch.
+    pub(crate) place: usize,
     /// The past of the first frame is black.
     pub(crate) black: bool,
     pub(crate) tables: &'a Tables<P>,
 }
 
 impl<P> Moment<'_, P> {
+    /// The moment `n` frames later in the batch.
+    pub(crate) fn later(&self, n: usize) -> Self {
+        Self { index: self.index + n as u64, place: self.place + n, ..*self }
+    }
+
     /// Place of the frame in its block.
     pub(crate) fn in_block(&self) -> usize {
         (self.index % BLOCK as u64) as usize
     }
+}
+
+/// Place of row `i` where `kept` rows are kept, which are all of them or a ring of `N`.
+#[inline(always)]
+fn slot<const N: usize>(i: usize, kept: usize) -> usize {
+    // No division by a number that the compiler does not know.
+    if i < kept { i } else { i % N }
 }
 
 /// One level of a band or of the coarse stage.
@@ -139,19 +151,47 @@ pub(crate) struct LevelState<S: Pixel, P> {
     pub(crate) span: Span,
     /// Samples in a row.
     pub(crate) row: usize,
-    /// The level's samples: row `y` at `(y - start) % kept`.
-    pub(crate) rows: Rows<S>,
+    /// The level's samples in the frames of a batch, or those of one at a time where nobody asks for them later; behind
+    /// those of the frame before the batch where they are filtered. Row `y` is at `(y - start) % kept`.
+    rows: Vec<Rows<S>>,
+    /// The first of `rows` are those of the frame before the batch.
+    past: bool,
     /// The next row to make.
     pub(crate) made: usize,
     pub(crate) memory: Memory<S, P>,
-    /// Changes, already enlarged from the coarser levels.
-    pub(crate) changes: Buffer<f32>,
-    /// The next row of changes to compute.
-    pub(crate) changed: usize,
+    /// Changes in each frame of a batch, already enlarged from the coarser levels.
+    pub(crate) changes: Vec<Buffer<f32>>,
+    /// The next row of changes to compute in each frame.
+    pub(crate) changed: Vec<usize>,
+}
+
+/// How many frames a level keeps its samples and its changes of.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Kept {
+    /// Frames that are worked on at a time.
+    pub(crate) batch: usize,
+    /// Every frame's samples are needed until the batch is done, be they filtered or not.
+    pub(crate) all: bool,
+}
+
+impl Kept {
+    /// Whether a level's samples are compared with those of the frame before.
+    fn past(plan: &Plan, level: &Level) -> bool {
+        level.filtered() && matches!(plan.temporal(), Temporal::Causal { .. })
+    }
+
+    /// Frames whose samples are kept.
+    fn samples(self, plan: &Plan, level: &Level) -> usize {
+        match Self::past(plan, level) {
+            true => self.batch + 1,
+            false if self.all => self.batch,
+            false => 1,
+        }
+    }
 }
 
 /// Bytes that [`LevelState::new`] allocates.
-pub(crate) fn bytes(plan: &Plan, level: &Level, span: &Span) -> u64 {
+pub(crate) fn bytes(plan: &Plan, level: &Level, span: &Span, kept: Kept) -> u64 {
     let sample = plan.source().format.bytes_per_sample();
     let value = value_bytes(level.stored, sample) as u64;
     let real = match plan.precision() {
@@ -162,7 +202,7 @@ pub(crate) fn bytes(plan: &Plan, level: &Level, span: &Span) -> u64 {
     let changes = span.changes.len() as u64;
     let memory = match plan.temporal() {
         _ if !level.filtered() => 0,
-        Temporal::Causal { .. } => row * (span.kept as u64 * value + 2 * changes * real),
+        Temporal::Causal { .. } => row * 2 * changes * real,
         Temporal::Projection { bins, .. } => {
             let b = BLOCK as u64;
             let pad = temporal::padded(level.row()) as u64;
@@ -171,18 +211,18 @@ pub(crate) fn bytes(plan: &Plan, level: &Level, span: &Span) -> u64 {
                 + pad * b * real
         }
     };
-    row * (span.kept as u64 * value + span.changes_kept.min(span.changes.len()) as u64 * 4) + memory
+    let samples = (kept.samples(plan, level) * span.kept) as u64 * value;
+    row * (samples + (kept.batch * span.changes_kept.min(span.changes.len())) as u64 * 4) + memory
 }
 
 impl<S: Pixel, P: Ideal> LevelState<S, P> {
-    pub(crate) fn new(plan: &Plan, level: &Level, span: &Span) -> Self {
+    pub(crate) fn new(plan: &Plan, level: &Level, span: &Span, kept: Kept) -> Self {
         let row = level.row();
         let n = row * span.changes.len();
         let pad = temporal::padded(row) * span.changes.len();
         let memory = match plan.temporal() {
             _ if !level.filtered() => Memory::None,
             Temporal::Causal { p_slow, p_fast, .. } => Memory::Causal {
-                before: Rows::new(level.stored, row * span.kept),
                 slow: Buffer::new(n),
                 fast: Buffer::new(n),
                 lags: Lags {
@@ -205,11 +245,14 @@ impl<S: Pixel, P: Ideal> LevelState<S, P> {
             level: *level,
             span: span.clone(),
             row,
-            rows: Rows::new(level.stored, row * span.kept),
+            rows: (0..kept.samples(plan, level)).map(|_| Rows::new(level.stored, row * span.kept)).collect(),
+            past: Kept::past(plan, level),
             made: span.rows.start,
             memory,
-            changes: Buffer::new(row * span.changes_kept.min(span.changes.len())),
-            changed: span.changes.start,
+            changes: (0..kept.batch)
+                .map(|_| Buffer::new(row * span.changes_kept.min(span.changes.len())))
+                .collect(),
+            changed: vec![span.changes.start; kept.batch],
         }
     }
 
@@ -217,8 +260,8 @@ impl<S: Pixel, P: Ideal> LevelState<S, P> {
     pub(crate) fn clear(&mut self) {
         match &mut self.memory {
             Memory::None => {}
-            Memory::Causal { before, slow, fast, .. } => {
-                before.clear();
+            Memory::Causal { slow, fast, .. } => {
+                self.rows[0].clear();
                 slow.fill(P::default());
                 fast.fill(P::default());
             }
@@ -228,20 +271,41 @@ impl<S: Pixel, P: Ideal> LevelState<S, P> {
 
     /// Place of row `y` of the level's samples.
     pub(crate) fn at(&self, y: usize) -> Range<usize> {
-        let slot = (y - self.span.rows.start) % self.span.kept;
+        let slot = slot::<RING>(y - self.span.rows.start, self.span.kept);
         slot * self.row..(slot + 1) * self.row
     }
 
     /// Place of row `y` of the changes.
     pub(crate) fn change_at(&self, y: usize) -> Range<usize> {
         let kept = self.span.changes_kept.min(self.span.changes.len());
-        let slot = (y - self.span.changes.start) % kept;
+        let slot = slot::<CHANGE_RING>(y - self.span.changes.start, kept);
         slot * self.row..(slot + 1) * self.row
     }
 
-    /// Row `y` of the changes.
-    pub(crate) fn change(&self, y: usize) -> &[f32] {
-        &self.changes[self.change_at(y)]
+    /// Row `y` of the changes in the frame at `place` in the batch.
+    pub(crate) fn change(&self, place: usize, y: usize) -> &[f32] {
+        &self.changes[place][self.change_at(y)]
+    }
+
+    /// Whether the filter compares the level's samples with those of the frame before.
+    pub(crate) fn has_past(&self) -> bool {
+        self.past
+    }
+
+    /// Where the samples of the frame at `place` in the batch are.
+    fn slot(&self, place: usize) -> usize {
+        if self.past { place + 1 } else { place % self.rows.len() }
+    }
+
+    /// The samples of the frame at `place` in the batch.
+    pub(crate) fn rows(&self, place: usize) -> &Rows<S> {
+        &self.rows[self.slot(place)]
+    }
+
+    /// The same, to write to.
+    pub(crate) fn rows_mut(&mut self, place: usize) -> &mut Rows<S> {
+        let slot = self.slot(place);
+        &mut self.rows[slot]
     }
 
     /// Runs the temporal filter on row `y`; the result is written to `out`, or added to what is there.
@@ -251,16 +315,25 @@ impl<S: Pixel, P: Ideal> LevelState<S, P> {
         let n = self.row;
         match &mut self.memory {
             Memory::None => {}
-            Memory::Causal { before, slow, fast, lags } => {
-                let before = if m.index == 0 && !m.black { &self.rows } else { &*before };
-                // The row after the next one.
+            Memory::Causal { slow, fast, lags } => {
+                let now = &self.rows[m.place + 1];
+                let before = if m.index == 0 && !m.black { now } else { &self.rows[m.place] };
+                // The row after the next one; the other frames of the batch find it in the cache.
                 let ahead = (i + 2) * n..(i + 3) * n;
                 if ahead.end <= slow.len() {
-                    prefetch::read(&slow[ahead.clone()]);
-                    prefetch::read(&fast[ahead]);
+                    if m.place == 0 {
+                        prefetch::write(&slow[ahead.clone()]);
+                        prefetch::write(&fast[ahead]);
+                    }
+                    let at = at.start + 2 * n..at.end + 2 * n;
+                    with_rows!(now, x => {
+                        if let Some(row) = x.get(at) {
+                            prefetch::read(row);
+                        }
+                    });
                 }
                 let (slow, fast) = (&mut slow[i * n..(i + 1) * n], &mut fast[i * n..(i + 1) * n]);
-                with_rows!(&self.rows, before, (x, b) => {
+                with_rows!(now, before, (x, b) => {
                     temporal::causal(m.simd, &x[at.clone()], &b[at], slow, fast, *lags, add, out);
                 });
                 if m.index % temporal::FLUSH_EVERY == temporal::FLUSH_EVERY - 1 {
@@ -288,10 +361,10 @@ impl<S: Pixel, P: Ideal> LevelState<S, P> {
         }
     }
 
-    /// The frame is done: it becomes the past.
-    pub(crate) fn advance(&mut self) {
-        if let Memory::Causal { before, .. } = &mut self.memory {
-            std::mem::swap(before, &mut self.rows);
+    /// A batch of `frames` frames is done: the last of them becomes the past.
+    pub(crate) fn advance(&mut self, frames: usize) {
+        if self.past {
+            self.rows.swap(0, frames);
         }
     }
 
@@ -309,9 +382,9 @@ impl<S: Pixel, P: Ideal> LevelState<S, P> {
         let len = changes.len() * n;
         let Memory::Ideal { first, block, sums, factor, changes: d, .. } = &mut self.memory else { return };
         if m.index == 0 {
-            first.copy(0, &self.rows, start..start + len);
+            first.copy(0, &self.rows[0], start..start + len);
         }
-        block[b].copy(0, &self.rows, start..start + len);
+        block[b].copy(0, &self.rows[0], start..start + len);
         if b + 1 < BLOCK && !last {
             return;
         }

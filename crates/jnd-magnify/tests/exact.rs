@@ -3,7 +3,7 @@
 mod common;
 
 use common::run;
-use jnd_magnify::{Error, Filter, Magnifier, Options, Pipeline, Plan, Settings, magnify_clip};
+use jnd_magnify::{Error, Filter, Init, Magnifier, Options, Pipeline, Plan, Settings, magnify_clip};
 use jnd_video::{Frame, FrameRef, Layout, PixelFormat, simd};
 
 const IDEAL: Filter = Filter::Ideal { low: 0.5, high: 6.0 };
@@ -40,6 +40,72 @@ fn threads_and_instruction_sets_change_nothing() {
             }
         }
     }
+}
+
+#[test]
+fn batches_change_nothing() {
+    for format in common::formats() {
+        for (w, h) in [(131, 127), (16, 9)] {
+            for pipeline in [Pipeline::Motion, Pipeline::Color] {
+                for filter in FILTERS {
+                    for init in [Init::First, Init::Zero] {
+                        let s = Settings { chroma: 0.3, init, ..settings(pipeline, filter) };
+                        // 40 frames: the states are flushed in the middle of a batch.
+                        let frames = if w > 16 { 7 } else { 40 };
+                        let source = common::source(format, w, h, frames);
+                        let clip = common::clip(format, w, h, frames, 11);
+                        let one = Options { threads: 1, ..Options::default() };
+                        let want = run::integers(&s, &source, &one, &clip);
+                        let runs = [(1, 2, &[2][..]), (1, 8, &[3, 1, 5, 20]), (2, 3, &[3]), (5, 8, &[8])];
+                        for (threads, batch, sizes) in runs {
+                            let options = Options { threads, batch, ..one };
+                            let plan = Plan::new(&s, &source).unwrap();
+                            let mut m = Magnifier::new(plan, &options).unwrap();
+                            let got = run::batches(&mut m, &source, &clip, sizes);
+                            assert!(
+                                got == want,
+                                "{format} {pipeline:?} {filter:?} {init:?} {threads} {batch}"
+                            );
+                            m.reset();
+                            let got = run::batches(&mut m, &source, &clip, &[batch]);
+                            assert!(got == want, "again: {format} {pipeline:?} {filter:?} {init:?}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_batch_gives_way_to_a_memory_limit() {
+    let format = PixelFormat::new(Layout::Yuv420, 8).unwrap();
+    let source = common::source(format, 131, 127, 5);
+    let plan = Plan::new(&settings(Pipeline::Motion, FILTERS[0]), &source).unwrap();
+    let need = |batch| plan.memory_need(&Options { batch, threads: 1, ..Options::default() });
+    assert!(need(1) == need(0) && need(2) > need(1) && need(8) > need(2));
+    let made = |memory| {
+        let options = Options { batch: 8, threads: 1, memory: Some(memory), ..Options::default() };
+        Magnifier::new(plan.clone(), &options).map(|m| (m.batch(), m.memory()))
+    };
+    assert_eq!(made(need(8)).unwrap(), (8, need(8)));
+    assert_eq!(made(need(8) - 1).unwrap(), (1, need(1)));
+    assert!(matches!(made(need(1) - 1), Err(Error::Memory { .. })));
+}
+
+#[test]
+fn a_large_clip_is_the_stream() {
+    // So large that its frames are taken in batches.
+    let format = PixelFormat::new(Layout::Gray, 8).unwrap();
+    let (w, h, frames) = (2300, 1600, 5);
+    let source = common::source(format, w, h, frames);
+    let clip = common::clip(format, w, h, frames, 1);
+    let s = settings(Pipeline::Motion, FILTERS[0]);
+    let want = run::integers(&s, &source, &Options::default(), &clip).concat();
+    let input: Vec<u8> = clip.concat().iter().map(|&x| x as u8).collect();
+    let mut out = vec![0u8; input.len()];
+    magnify_clip(Plan::new(&s, &source).unwrap(), &Options::default(), &input, &mut out).unwrap();
+    assert!(out.iter().zip(&want).all(|(&o, &w)| u16::from(o) == w));
 }
 
 #[test]

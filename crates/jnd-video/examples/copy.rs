@@ -5,8 +5,8 @@
 use std::time::Instant;
 
 use jnd_video::{
-    CreateOptions, DecoderChoice, EncoderChoice, Error, Input, OpenOptions, Output, PixelFormat, PumpOptions,
-    create, open, pump,
+    CreateOptions, DecoderChoice, EncoderChoice, Error, Frame, Input, OpenOptions, Output, PixelFormat,
+    PumpOptions, create, open, pump,
 };
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -51,10 +51,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let sink = create(&Output::from_arg(output), &info, &creating)?;
     eprintln!("encoder: {}", sink.encoder());
     let start = Instant::now();
-    let done = pump(source, sink, &info, &PumpOptions::default(), |from, to| {
+    let copy = |from: &Frame, to: &mut Frame| -> Result<(), Error> {
         to.bytes_mut().copy_from_slice(from.bytes());
-        Ok::<(), Error>(())
-    })?;
+        Ok(())
+    };
+    let done = pump(source, sink, &info, &PumpOptions::default(), copy, &mut || {})?;
     eprintln!("{} frames in {:.3} s", done.frames, start.elapsed().as_secs_f64());
     for n in done.notes {
         eprintln!("note: {n}");

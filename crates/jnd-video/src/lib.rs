@@ -16,6 +16,7 @@ pub mod mp4;
 pub mod nut;
 mod output;
 mod probe;
+mod pump;
 mod queue;
 mod raw;
 mod rotate;
@@ -32,7 +33,8 @@ pub use format::{ChromaRounding, Layout, MAX_SIDE, Packing, PixelFormat, PlaneSi
 pub use frame::{Buffer, Frame, FrameMut, FrameRef, Plane, PlaneMut, Planes, PlanesMut, Sample, Timestamp};
 pub use output::{OutputFile, remove_partial_outputs};
 pub use probe::{MediaInfo, MediaStream, StreamKind, probe};
-pub use queue::{DEFAULT_DEPTH, PumpOptions, Pumped, ReadAhead, WriteBehind, pump};
+pub use pump::{PumpOptions, Pumped, pump};
+pub use queue::{DEFAULT_DEPTH, ReadAhead, WriteBehind};
 pub use rotate::{Rotated, rotate};
 pub use sink::{Codec, CreateOptions, EncoderChoice, FrameSink, Output, create, prepare, same_file};
 pub use source::{DecoderChoice, FrameSource, Input, OpenOptions, RawGeometry, open};

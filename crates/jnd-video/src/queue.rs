@@ -8,25 +8,18 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, s
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::{ChromaRounding, Error, Frame, FrameSink, FrameSource, Result, StreamInfo};
+use crate::{Error, Frame, FrameSink, FrameSource, Result, StreamInfo};
 
 /// How often a waiting thread looks whether it should stop.
-const POLL: Duration = Duration::from_millis(50);
+pub(crate) const POLL: Duration = Duration::from_millis(50);
 
 /// How long a dropped writer waits for its thread to remove the partial output.
-const GRACE: Duration = Duration::from_millis(800);
+pub(crate) const GRACE: Duration = Duration::from_millis(800);
 
 /// Frames in flight on each side unless told otherwise: enough that bursts of a codec hold nothing up.
 pub const DEFAULT_DEPTH: usize = 4;
 
-/// The same for large frames. One is filled while the other is used; a codec takes so long for one of these that more
-/// would only take memory.
-const LARGE_DEPTH: usize = 2;
-
-/// Bytes from which a frame is large.
-const LARGE: usize = 4 << 20;
-
-fn lost(what: &str) -> Error {
+pub(crate) fn lost(what: &str) -> Error {
     Error::io(what, std::io::Error::other("the thread ended early"))
 }
 
@@ -337,76 +330,6 @@ impl Drop for WriteBehind {
     }
 }
 
-/// How [`pump`] works.
-#[derive(Debug, Clone, Default)]
-pub struct PumpOptions {
-    /// Frames in flight on each side, the one at work included, at least 2; `None` for [`DEFAULT_DEPTH`], or fewer where
-    /// frames are large.
-    pub depth: Option<usize>,
-    /// Set it to end the run with [`Error::Interrupted`].
-    pub stop: Option<Arc<AtomicBool>>,
-}
-
-impl PumpOptions {
-    /// Frames in flight on each side for frames of this stream, the one at work included.
-    pub fn depth_for(&self, info: &StreamInfo) -> usize {
-        let bytes = info.format.frame_bytes(info.width, info.height, ChromaRounding::Ceil);
-        let own = if bytes < LARGE { DEFAULT_DEPTH } else { LARGE_DEPTH };
-        self.depth.unwrap_or(own).max(2)
-    }
-}
-
-/// How a [`pump`] run ended.
-#[derive(Debug)]
-pub struct Pumped {
-    /// Frames read and written.
-    pub frames: u64,
-    /// The cut, where the input was cut off; the output holds every whole frame before it.
-    pub truncated: Option<Error>,
-    /// What source and sink had to say.
-    pub notes: Vec<String>,
-    /// What went wrong without ending the run; see [`FrameSource::warnings`].
-    pub warnings: Vec<String>,
-}
-
-/// Sends every frame of `source` through `step` (input, output) to `sink`, which takes frames of `out`; reading, the
-/// step and writing overlap. The output frame comes with the input's timestamp.
-///
-/// # Errors
-/// The first error of source, step or sink; the output is then removed. A cut input is no error here: the output is
-/// completed and [`Pumped::truncated`] says so.
-pub fn pump<E: From<Error>>(
-    source: Box<dyn FrameSource>,
-    sink: Box<dyn FrameSink>,
-    out: &StreamInfo,
-    options: &PumpOptions,
-    mut step: impl FnMut(&Frame, &mut Frame) -> std::result::Result<(), E>,
-) -> std::result::Result<Pumped, E> {
-    let mut frame = source.new_frame()?;
-    // The frame at work is one of those in flight.
-    let ahead = options.depth_for(source.info()) - 1;
-    let mut reader = ReadAhead::new(source, ahead, options.stop.clone())?;
-    let mut writer = Box::new(WriteBehind::new(sink, out, options.depth_for(out), options.stop.clone())?);
-    let mut frames = 0;
-    let truncated = loop {
-        match reader.read(&mut frame) {
-            Ok(true) => {}
-            Ok(false) => break None,
-            Err(e @ Error::Truncated { frames: 1.., .. }) => break Some(e),
-            Err(e) => return Err(e.into()),
-        }
-        let mut result = writer.empty()?;
-        result.timestamp = frame.timestamp;
-        step(&frame, &mut result)?;
-        writer.push(result)?;
-        frames += 1;
-    };
-    let (mut notes, warnings) = (reader.notes(), reader.warnings());
-    notes.extend(writer.notes());
-    writer.finish()?;
-    Ok(Pumped { frames, truncated, notes, warnings })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -421,7 +344,6 @@ mod tests {
         info: StreamInfo,
         next: i64,
         end: i64,
-        cut: bool,
     }
 
     impl FrameSource for Counted {
@@ -430,11 +352,7 @@ mod tests {
         }
         fn read(&mut self, frame: &mut Frame) -> Result<bool> {
             if self.next == self.end {
-                let frames = self.end as u64;
-                return match self.cut {
-                    true => Err(Error::Truncated { path: "t".into(), frames, detail: "cut".into() }),
-                    false => Ok(false),
-                };
+                return Ok(false);
             }
             frame.bytes_mut().fill(self.next as u8);
             frame.timestamp = self.next;
@@ -446,37 +364,10 @@ mod tests {
         }
     }
 
-    #[derive(Default)]
-    struct Kept {
-        seen: Arc<Mutex<Vec<(i64, u8)>>>,
-        finished: Arc<AtomicBool>,
-        fail_at: Option<i64>,
-    }
-
-    impl FrameSink for Kept {
-        fn write(&mut self, frame: &Frame) -> Result<()> {
-            if self.fail_at == Some(frame.timestamp) {
-                return Err(Error::io("kept", std::io::Error::from(std::io::ErrorKind::StorageFull)));
-            }
-            self.seen.lock().unwrap().push((frame.timestamp, frame.bytes()[7]));
-            Ok(())
-        }
-        fn finish(self: Box<Self>) -> Result<()> {
-            self.finished.store(true, Ordering::SeqCst);
-            Ok(())
-        }
-        fn encoder(&self) -> String {
-            "kept".into()
-        }
-    }
-
-    fn counted(end: i64, cut: bool) -> Box<Counted> {
-        Box::new(Counted { info: info(), next: 0, end, cut })
-    }
-
     #[test]
     fn readiness_loses_nothing() {
-        let mut reader = ReadAhead::new(counted(20, false), 2, None).unwrap();
+        let mut reader =
+            ReadAhead::new(Box::new(Counted { info: info(), next: 0, end: 20 }), 2, None).unwrap();
         let mut frame = Frame::new(info().format, 4, 2).unwrap();
         for i in 0..20 {
             // Every other frame is waited for by asking, the rest by reading.
@@ -491,85 +382,5 @@ mod tests {
         }
         assert!(!reader.read(&mut frame).unwrap());
         assert!(reader.is_ready() && !reader.read(&mut frame).unwrap());
-    }
-
-    fn double(a: &Frame, b: &mut Frame) -> Result<()> {
-        for (x, y) in a.bytes().iter().zip(b.bytes_mut()) {
-            *y = x.wrapping_mul(2);
-        }
-        Ok(())
-    }
-
-    #[test]
-    fn frames_keep_their_order_and_times() {
-        for depth in [None, Some(0), Some(1), Some(2), Some(5)] {
-            let sink = Kept::default();
-            let (seen, finished) = (sink.seen.clone(), sink.finished.clone());
-            let options = PumpOptions { depth, stop: None };
-            let r = pump(counted(100, false), Box::new(sink), &info(), &options, double).unwrap();
-            assert_eq!(r.frames, 100);
-            assert!(r.truncated.is_none() && finished.load(Ordering::SeqCst));
-            let want: Vec<_> = (0..100).map(|i| (i, (2 * i) as u8)).collect();
-            assert_eq!(*seen.lock().unwrap(), want);
-        }
-    }
-
-    #[test]
-    fn large_frames_take_fewer_places() {
-        let format = PixelFormat::new(Layout::Yuv420, 8).unwrap();
-        let info = |w, h| StreamInfo::new(format, w, h, Rate::new(25, 1).unwrap()).unwrap();
-        let (own, asked) = (PumpOptions::default(), PumpOptions { depth: Some(5), stop: None });
-        assert_eq!((own.depth_for(&info(1920, 1080)), own.depth_for(&info(3840, 2160))), (4, 2));
-        assert_eq!((asked.depth_for(&info(1920, 1080)), asked.depth_for(&info(3840, 2160))), (5, 5));
-    }
-
-    #[test]
-    fn a_cut_keeps_the_output() {
-        let sink = Kept::default();
-        let finished = sink.finished.clone();
-        let r = pump(counted(3, true), Box::new(sink), &info(), &PumpOptions::default(), double).unwrap();
-        assert!(matches!(r.truncated, Some(Error::Truncated { frames: 3, .. })));
-        assert!(finished.load(Ordering::SeqCst));
-    }
-
-    #[test]
-    fn errors_of_either_side_come_through_and_nothing_is_finished() {
-        let sink = Kept { fail_at: Some(5), ..Kept::default() };
-        let finished = sink.finished.clone();
-        let e = pump(counted(1000, false), Box::new(sink), &info(), &PumpOptions::default(), double);
-        assert!(matches!(e, Err(Error::Io { .. })), "{e:?}");
-        assert!(!finished.load(Ordering::SeqCst));
-        let e =
-            pump(counted(9, false), Box::new(Kept::default()), &info(), &PumpOptions::default(), |a, _| {
-                if a.timestamp == 4 { Err(Error::Interrupted) } else { Ok(()) }
-            });
-        assert!(matches!(e, Err(Error::Interrupted)));
-    }
-
-    #[test]
-    fn a_silent_input_can_be_interrupted() {
-        struct Silent(StreamInfo);
-        impl FrameSource for Silent {
-            fn info(&self) -> &StreamInfo {
-                &self.0
-            }
-            fn read(&mut self, _: &mut Frame) -> Result<bool> {
-                std::thread::sleep(Duration::from_secs(30));
-                Ok(false)
-            }
-            fn decoder(&self) -> String {
-                "silent".into()
-            }
-        }
-        let stop = Arc::new(AtomicBool::new(false));
-        let options = PumpOptions { depth: Some(2), stop: Some(stop.clone()) };
-        let start = std::time::Instant::now();
-        std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_millis(100));
-            stop.store(true, Ordering::SeqCst);
-        });
-        let e = pump(Box::new(Silent(info())), Box::new(Kept::default()), &info(), &options, double);
-        assert!(matches!(e, Err(Error::Interrupted)));
-        assert!(start.elapsed() < Duration::from_secs(2));
     }
 }

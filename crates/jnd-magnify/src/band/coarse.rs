@@ -1,14 +1,12 @@
 //! The levels that are computed once for the whole picture.
 
-use jnd_video::simd;
-
 use super::rows::{change_row, next_row, row_mut};
 use super::{ChainBand, sums_len};
 use crate::buffer::Buffer;
 use crate::layout::ChainLayout;
 use crate::pixel::Pixel;
 use crate::plan::{Chain, Plan};
-use crate::state::{LevelState, Moment};
+use crate::state::{Kept, LevelState, Moment, bytes};
 use crate::temporal::Ideal;
 
 /// The levels of a chain that are computed once for the whole picture.
@@ -23,12 +21,25 @@ pub(crate) struct Coarse<S: Pixel, P> {
 }
 
 impl<S: Pixel, P: Ideal> Coarse<S, P> {
-    pub(crate) fn new(plan: &Plan, chain: &Chain, layout: &ChainLayout) -> Self {
+    pub(crate) fn new(plan: &Plan, chain: &Chain, layout: &ChainLayout, batch: usize) -> Self {
         let levels = &chain.levels[layout.coarse..];
         let width = levels.first().map_or(0, |l| l.width);
-        let levels = levels.iter().zip(&layout.spans).map(|(l, s)| LevelState::new(plan, l, s)).collect();
+        let kept = Self::kept(batch);
+        let levels =
+            levels.iter().zip(&layout.spans).map(|(l, s)| LevelState::new(plan, l, s, kept)).collect();
         let enlarged = layout.enlarged - layout.coarse;
         Self { levels, first: layout.coarse, enlarged, sums: Buffer::new(sums_len(width)) }
+    }
+
+    /// Bands hand over the rows of all frames of a batch before the first of them is taken further.
+    fn kept(batch: usize) -> Kept {
+        Kept { batch, all: true }
+    }
+
+    /// Bytes that [`Coarse::new`] allocates.
+    pub(crate) fn bytes(plan: &Plan, chain: &Chain, layout: &ChainLayout, batch: usize) -> u64 {
+        let levels = chain.levels[layout.coarse..].iter().zip(&layout.spans);
+        levels.map(|(l, s)| bytes(plan, l, s, Self::kept(batch))).sum()
     }
 
     /// The level from which bands go on enlarging, or which is enlarged at once.
@@ -46,9 +57,9 @@ impl<S: Pixel, P: Ideal> Coarse<S, P> {
         self.levels.iter_mut().for_each(|l| l.observe(m, last));
     }
 
-    /// The frame is done: it becomes the past.
-    pub(crate) fn advance(&mut self) {
-        self.levels.iter_mut().for_each(LevelState::advance);
+    /// A batch of `frames` frames is done: the last of them becomes the past.
+    pub(crate) fn advance(&mut self, frames: usize) {
+        self.levels.iter_mut().for_each(|l| l.advance(frames));
     }
 
     /// Forgets all frames.
@@ -56,41 +67,42 @@ impl<S: Pixel, P: Ideal> Coarse<S, P> {
         self.levels.iter_mut().for_each(LevelState::clear);
     }
 
-    /// Takes over the rows of the first level that a band has made.
-    pub(crate) fn take(&mut self, band: &ChainBand<S, P>) {
+    /// Takes over the rows of the first level that a band has made of the frame at `place` in the batch.
+    pub(crate) fn take(&mut self, place: usize, band: &ChainBand<S, P>) {
         if let (Some(l), Some(hand)) = (self.levels.first_mut(), &band.hand) {
             let n = l.row;
-            l.rows.copy(band.layout.handoff.start * n, hand, 0..band.layout.handoff.len() * n);
+            let at = band.layout.handoff.start * n;
+            l.rows_mut(place).copy(at, hand, 0..band.layout.handoff.len() * n);
         }
     }
 
-    /// Makes the other levels.
-    pub(crate) fn shrink(&mut self, simd: simd::Level) {
+    /// Makes the other levels of a frame.
+    pub(crate) fn shrink(&mut self, m: &Moment<'_, P>) {
         for k in 1..self.levels.len() {
             let (below, here) = self.levels.split_at_mut(k);
             let (below, here) = (&below[k - 1], &mut here[0]);
             for i in 0..here.level.height {
                 let at = here.at(i);
                 let scale = here.level.scale;
-                next_row(simd, below, scale, i, row_mut(&mut here.rows, at), &mut self.sums);
+                next_row(m, below, scale, i, row_mut(here.rows_mut(m.place), at), &mut self.sums);
             }
         }
     }
 
-    /// Computes the changes of all levels.
+    /// Computes the changes of all levels in a frame.
     pub(crate) fn change(&mut self, chain: &Chain, m: &Moment<'_, P>) {
         for k in (0..self.levels.len()).rev() {
             let (here, up) = self.levels.split_at_mut(k + 1);
             let (here, up) = (&mut here[k], up.first());
-            if here.changes.is_empty() {
+            if here.changes[m.place].is_empty() {
                 // Bands enlarge this one, or it is but a step on the way down to the one that is enlarged bilinearly.
                 continue;
             }
-            let mut changes = std::mem::take(&mut here.changes);
+            let mut changes = std::mem::take(&mut here.changes[m.place]);
             for (y, out) in changes.chunks_exact_mut(here.row).enumerate() {
                 change_row(chain, m, self.first + k, y, here, up, &mut self.sums, out);
             }
-            here.changes = changes;
+            here.changes[m.place] = changes;
         }
     }
 }

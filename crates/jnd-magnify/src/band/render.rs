@@ -1,15 +1,21 @@
 //! A band on the way up: from the coarse changes to the output rows.
 
+use std::ops::Range;
+
 use jnd_video::{Plane, PlaneMut, simd};
 
-use super::rows::{change_row, enlarge_part};
+use super::rows::{change_row, enlarge_part, row_mut, take_row};
 use super::{ChainBand, Clip, Coarse, Target};
 use crate::enlarge::{self, Tap};
 use crate::pixel::Pixel;
 use crate::plan::{Chain, Enlarge, Step};
-use crate::state::{LevelState, Moment};
+use crate::state::Moment;
 use crate::temporal::Ideal;
 use crate::{prefetch, render};
+
+/// Output rows of a frame before it is another frame's turn: few enough that what they take stays in the second cache
+/// beside the filter's memory, and so many that the extra rows of a turn's first ones do not count.
+const TURN: usize = 16;
 
 impl<S: Pixel, P: Ideal> ChainBand<S, P> {
     /// Computes changes of level `k` up to row `end`.
@@ -24,8 +30,8 @@ impl<S: Pixel, P: Ideal> ChainBand<S, P> {
         if k >= self.levels.len() {
             return;
         }
-        while self.levels[k].changed < end {
-            let y = self.levels[k].changed;
+        while self.levels[k].changed[m.place] < end {
+            let y = self.levels[k].changed[m.place];
             if k + 1 < self.levels.len() {
                 let end = (y / 2 + 2).min(self.levels[k + 1].level.height);
                 self.ensure_changes(chain, m, coarse, k + 1, end);
@@ -34,15 +40,42 @@ impl<S: Pixel, P: Ideal> ChainBand<S, P> {
             let here = &mut here[k];
             let up = up.first().or(coarse.top());
             let at = here.change_at(y);
-            let mut changes = std::mem::take(&mut here.changes);
+            let mut changes = std::mem::take(&mut here.changes[m.place]);
             change_row(chain, m, k, y, here, up, &mut self.scratch.sums, &mut changes[at]);
-            here.changes = changes;
-            here.changed += 1;
+            here.changes[m.place] = changes;
+            here.changed[m.place] += 1;
         }
     }
 
-    /// Writes this band's output rows. `target` begins with the band's first row.
+    /// Writes this band's output rows of a batch that begins at `m`. Targets begin with the band's first row.
+    ///
+    /// The frames go side by side, some rows of each in turn, so that the filter's memory of those rows comes into the
+    /// cache once for all of them.
     pub(crate) fn render(
+        &mut self,
+        clip: &Clip,
+        chain: &Chain,
+        m: &Moment<'_, P>,
+        frames: &[[Plane<'_, S>; 3]],
+        coarse: &Coarse<S, P>,
+        targets: &mut [Target<'_, S>],
+    ) {
+        for l in &mut self.levels {
+            l.changed.fill(l.span.changes.start);
+        }
+        let Range { start, end } = self.layout.out;
+        let turn = if frames.len() > 1 { TURN } else { (end - start).max(1) };
+        for from in (start..end).step_by(turn) {
+            let rows = from..end.min(from + turn);
+            for (place, (frame, target)) in frames.iter().zip(&mut *targets).enumerate() {
+                self.render_rows(clip, chain, &m.later(place), frame, coarse, target, rows.clone());
+            }
+        }
+        self.levels.iter_mut().for_each(|l| l.advance(frames.len()));
+    }
+
+    /// Writes some rows of one frame.
+    fn render_rows(
         &mut self,
         clip: &Clip,
         chain: &Chain,
@@ -50,18 +83,16 @@ impl<S: Pixel, P: Ideal> ChainBand<S, P> {
         frame: &[Plane<'_, S>; 3],
         coarse: &Coarse<S, P>,
         target: &mut Target<'_, S>,
+        rows: Range<usize>,
     ) {
-        let out = self.layout.out.clone();
+        let start = self.layout.out.start;
         if chain.is_copy() {
-            for y in out.clone() {
+            for y in rows {
                 for &p in &chain.planes {
-                    copy_row(clip, m.simd, frame[p].row(y), target, p, y - out.start);
+                    copy_row(clip, m.simd, frame[p].row(y), target, p, y - start);
                 }
             }
             return;
-        }
-        for l in &mut self.levels {
-            l.changed = l.span.changes.start;
         }
         self.scratch.wide_rows = [usize::MAX; 2];
         let width = chain.levels[0].width;
@@ -71,12 +102,12 @@ impl<S: Pixel, P: Ideal> ChainBand<S, P> {
             && !chain.levels[0].filtered()
             && chain.levels[1].step == Step::Full
             && matches!(target, Target::Integer(_));
-        for y in out.clone() {
+        for y in rows {
             if let (true, Target::Integer(t)) = (fused, &mut *target) {
                 self.render_fused(clip, chain, m, frame, coarse, y, t);
                 continue;
             }
-            let n = self.delta_row(chain, m, coarse, y);
+            let n = self.delta_row(clip, chain, m, frame, coarse, y);
             let delta = &self.scratch.delta[..n];
             let parts = if n == width { 1 } else { chain.planes.len() };
             for (i, &p) in chain.planes.iter().enumerate() {
@@ -85,15 +116,20 @@ impl<S: Pixel, P: Ideal> ChainBand<S, P> {
                 let x = frame[p].row(y);
                 match target {
                     Target::Integer(t) => {
-                        render::integer(m.simd, x, clip.shift, delta, clip.max, t[p].row_mut(y - out.start));
+                        if y + 2 - start < t[p].height() {
+                            prefetch::write(t[p].row_mut(y + 2 - start));
+                        }
+                        if y + 2 < frame[p].height() {
+                            prefetch::read(frame[p].row(y + 2));
+                        }
+                        render::integer(m.simd, x, clip.shift, delta, clip.max, t[p].row_mut(y - start));
                     }
                     Target::Float(t) => {
-                        render::float(m.simd, x, clip.shift, delta, clip.max, t[p].row_mut(y - out.start));
+                        render::float(m.simd, x, clip.shift, delta, clip.max, t[p].row_mut(y - start));
                     }
                 }
             }
         }
-        self.levels.iter_mut().for_each(LevelState::advance);
     }
 
     /// Writes output row `y` of planes whose level 0 is not filtered.
@@ -115,10 +151,14 @@ impl<S: Pixel, P: Ideal> ChainBand<S, P> {
         for (i, &p) in chain.planes.iter().enumerate() {
             // Luma has one part for all planes.
             if i < level.parts {
-                enlarge_part(m.simd, up, y, i, sums);
+                enlarge_part(m, up, y, i, sums);
             }
             if y + 2 < frame[p].height() {
                 prefetch::read(frame[p].row(y + 2));
+            }
+            let ahead = y + 2 - self.layout.out.start;
+            if ahead < target[p].height() {
+                prefetch::write(target[p].row_mut(ahead));
             }
             let channels = (level.channels, chain.levels[0].channels);
             let out = target[p].row_mut(y - self.layout.out.start);
@@ -127,7 +167,15 @@ impl<S: Pixel, P: Ideal> ChainBand<S, P> {
     }
 
     /// Computes the changes of output row `y` into the scratch row, and says how many there are.
-    fn delta_row(&mut self, chain: &Chain, m: &Moment<'_, P>, coarse: &Coarse<S, P>, y: usize) -> usize {
+    fn delta_row(
+        &mut self,
+        clip: &Clip,
+        chain: &Chain,
+        m: &Moment<'_, P>,
+        frame: &[Plane<'_, S>; 3],
+        coarse: &Coarse<S, P>,
+        y: usize,
+    ) -> usize {
         let l = &chain.levels[0];
         let last = &chain.levels[chain.last()];
         let (channels, parts) = (last.channels, last.parts);
@@ -143,6 +191,11 @@ impl<S: Pixel, P: Ideal> ChainBand<S, P> {
         }
         let (here, up) = self.levels.split_at_mut(1);
         let up = up.first().or(coarse.top());
+        if here[0].has_past() {
+            let at = here[0].at(y);
+            let row = row_mut(here[0].rows_mut(m.place), at);
+            take_row(clip, chain, m.simd, frame, y, row, &mut self.scratch);
+        }
         let out = &mut self.scratch.delta[..n];
         change_row(chain, m, 0, y, &mut here[0], up, &mut self.scratch.sums, out);
         n
@@ -160,10 +213,12 @@ impl<S: Pixel, P: Ideal> ChainBand<S, P> {
             }
             let out = &mut s.wide[row % 2][..n];
             if self.across.is_empty() {
-                out.copy_from_slice(from.change(row));
+                out.copy_from_slice(from.change(m.place, row));
             } else {
                 let (from_row, to_row) = (l.width * l.channels, n / l.parts);
-                for (v, out) in from.change(row).chunks_exact(from_row).zip(out.chunks_exact_mut(to_row)) {
+                for (v, out) in
+                    from.change(m.place, row).chunks_exact(from_row).zip(out.chunks_exact_mut(to_row))
+                {
                     enlarge::bilinear_horizontal(v, &self.across, l.channels, out);
                 }
             }

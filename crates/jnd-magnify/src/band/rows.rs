@@ -84,7 +84,7 @@ pub(super) fn first_row<S: Pixel>(
     let parts = chain.planes.len();
     let mut halve = |part: usize, out: &mut [S::Int]| {
         let plane = &frame[chain.planes[part]];
-        let rows = index.map(|y| plane.row(y));
+        let rows = std::array::from_fn(|k| plane.row(index[k]));
         // The two rows that the row after the next one adds.
         for y in [2 * i + 5, 2 * i + 6] {
             if y < from.height {
@@ -124,7 +124,7 @@ pub(super) fn first_row<S: Pixel>(
 
 /// Makes row `i` of a level from the one before, neither of which is the frame's.
 pub(super) fn next_row<S: Pixel, P: Ideal>(
-    simd: simd::Level,
+    m: &Moment<'_, P>,
     below: &LevelState<S, P>,
     scale: f32,
     i: usize,
@@ -133,26 +133,25 @@ pub(super) fn next_row<S: Pixel, P: Ideal>(
 ) {
     let l = &below.level;
     let index: [usize; 5] = std::array::from_fn(|k| mirror((2 * i + k) as isize - 2, l.height));
-    let at = index.map(|y| below.at(y));
     let RowMut::Float(out) = out else {
         debug_assert!(false, "levels beyond the first are f32");
         return;
     };
-    let (n, m) = (l.width * l.channels, out.len() / l.parts);
+    let (n, to) = (l.width * l.channels, out.len() / l.parts);
     let start = shrink::EDGE * l.channels;
-    for (part, out) in out.chunks_exact_mut(m).enumerate() {
-        with_rows!(&below.rows, v => {
-            let rows = at.clone().map(|at| &v[at][part * n..(part + 1) * n]);
-            shrink::vertical(simd, rows, &mut sums[start..start + n]);
+    for (part, out) in out.chunks_exact_mut(to).enumerate() {
+        with_rows!(below.rows(m.place), v => {
+            let rows = std::array::from_fn(|k| &v[below.at(index[k])][part * n..(part + 1) * n]);
+            shrink::vertical(m.simd, rows, &mut sums[start..start + n]);
         });
         shrink::reflect(sums, l.width, l.channels);
-        shrink::horizontal_f32(simd, sums, l.width, l.channels, scale, out);
+        shrink::horizontal_f32(m.simd, sums, l.width, l.channels, scale, out);
     }
 }
 
 /// Row `y` of the level below `up`, enlarged vertically only: the values `range` of the row.
 fn enlarge_vertical<S: Pixel, P: Ideal>(
-    simd: simd::Level,
+    m: &Moment<'_, P>,
     up: &LevelState<S, P>,
     y: usize,
     range: std::ops::Range<usize>,
@@ -160,26 +159,26 @@ fn enlarge_vertical<S: Pixel, P: Ideal>(
 ) {
     let j = y / 2;
     let last = up.level.height - 1;
-    let row = |j: usize| &up.change(j)[range.clone()];
+    let row = |j: usize| &up.change(m.place, j)[range.clone()];
     let (here, next) = (row(j), row((j + 1).min(last)));
     if y.is_multiple_of(2) {
         let before = row(if j == 0 { 1.min(last) } else { j - 1 });
-        enlarge::even(simd, before, here, next, out);
+        enlarge::even(m.simd, before, here, next, out);
     } else {
-        enlarge::odd(simd, here, next, out);
+        enlarge::odd(m.simd, here, next, out);
     }
 }
 
 /// The same for part `part`, padded and with its edges filled, ready to be enlarged horizontally.
 pub(super) fn enlarge_part<S: Pixel, P: Ideal>(
-    simd: simd::Level,
+    m: &Moment<'_, P>,
     up: &LevelState<S, P>,
     y: usize,
     part: usize,
     sums: &mut [f32],
 ) {
     let (n, c) = (up.level.width, up.level.channels);
-    enlarge_vertical(simd, up, y, part * n * c..(part + 1) * n * c, &mut sums[c..c + n * c]);
+    enlarge_vertical(m, up, y, part * n * c..(part + 1) * n * c, &mut sums[c..c + n * c]);
     enlarge::extend(sums, n, c);
 }
 
@@ -197,12 +196,12 @@ pub(super) fn change_row<S: Pixel, P: Ideal>(
 ) {
     if let Some(up) = up {
         if chain.levels[k + 1].step == Step::Vertical {
-            enlarge_vertical(m.simd, up, y, 0..up.row, out);
+            enlarge_vertical(m, up, y, 0..up.row, out);
         } else {
             let (n, c) = (up.level.width, up.level.channels);
             let to = here.level.width;
             for (part, out) in out.chunks_exact_mut(to * c).enumerate() {
-                enlarge_part(m.simd, up, y, part, sums);
+                enlarge_part(m, up, y, part, sums);
                 enlarge::horizontal(m.simd, sums, n, to, c, out);
             }
         }

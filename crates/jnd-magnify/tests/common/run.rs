@@ -1,7 +1,7 @@
 //! Runs a magnifier over a clip held in memory.
 
 use jnd_magnify::{Magnifier, Options, Plan, Settings, Source};
-use jnd_video::{FrameMut, FrameRef, PlaneMut};
+use jnd_video::{Buffer, Frame, FrameMut, FrameRef, PlaneMut};
 
 use super::plane_shapes;
 
@@ -120,4 +120,42 @@ pub(crate) fn compare(s: &Source, out: &Output, want: &[Vec<f64>]) -> Result<(),
         }
     }
     Ok(())
+}
+
+/// The same in batches of the sizes given, over and over.
+pub(crate) fn batches(m: &mut Magnifier, s: &Source, clip: &[Vec<u16>], sizes: &[usize]) -> Vec<Vec<u16>> {
+    let empty = || Frame::new(s.format, s.width, s.height).unwrap();
+    let input: Vec<Frame> = clip
+        .iter()
+        .map(|samples| {
+            let mut frame = empty();
+            match frame.buffer_mut() {
+                Buffer::U8(v) => v.copy_from_slice(&narrow(samples)),
+                Buffer::U16(v) => v.copy_from_slice(samples),
+            }
+            frame
+        })
+        .collect();
+    let mut output: Vec<Frame> = clip.iter().map(|_| empty()).collect();
+    let views: Vec<_> = input.iter().map(Frame::view).collect();
+    if m.needs_two_passes() {
+        views.iter().for_each(|f| m.observe(f).unwrap());
+        m.begin_render().unwrap();
+    }
+    let (mut views, mut rest) = (&views[..], &mut output[..]);
+    for &n in sizes.iter().cycle() {
+        let n = n.min(views.len());
+        let (now, later) = std::mem::take(&mut rest).split_at_mut(n);
+        let mut targets: Vec<_> = now.iter_mut().map(Frame::view_mut).collect();
+        m.push_batch(&views[..n], &mut targets).unwrap();
+        (views, rest) = (&views[n..], later);
+        if rest.is_empty() {
+            break;
+        }
+    }
+    let samples = |f: &Frame| match f.buffer() {
+        Buffer::U8(v) => v.iter().map(|&x| u16::from(x)).collect(),
+        Buffer::U16(v) => v.clone(),
+    };
+    output.iter().map(samples).collect()
 }

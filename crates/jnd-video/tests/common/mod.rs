@@ -84,10 +84,11 @@ pub(crate) fn copy(
     let info = source.info().clone();
     let creating = CreateOptions { copy_from: Some(from.to_path_buf()), ..creating.clone() };
     let sink = create(&Output::Path(to.to_path_buf()), &info, &creating)?;
-    pump(source, sink, &info, &PumpOptions::default(), |a, b| {
+    let copy = |a: &Frame, b: &mut Frame| -> Result<(), Error> {
         b.bytes_mut().copy_from_slice(a.bytes());
         Ok(())
-    })
+    };
+    pump(source, sink, &info, &PumpOptions::default(), copy, &mut || {})
 }
 
 /// Pictures with motion and detail, the same on every machine.

@@ -3,7 +3,7 @@
 use jnd_cuda::{Context, Device, DeviceChoice, Placed};
 use jnd_magnify::cuda::Session;
 use jnd_magnify::{Magnifier, Options, Plan};
-use jnd_video::{FrameRef, FrameSink, FrameSource, Pumped, StreamInfo, pump};
+use jnd_video::{Frame, FrameRef, FrameSink, FrameSource, Pumped, StreamInfo, pump};
 
 use super::{MEMORY_LIMIT, MagnifyFile, flow};
 use crate::Result;
@@ -111,7 +111,7 @@ impl Engine {
 
     /// Magnifies every frame of `source` into `sink`; calls `tick` with every frame.
     pub(super) fn run(
-        &mut self,
+        self,
         job: &MagnifyFile,
         info: &StreamInfo,
         source: Box<dyn FrameSource>,
@@ -120,14 +120,13 @@ impl Engine {
     ) -> Result<Pumped> {
         let options = job.pump_options();
         match self {
-            Self::Processor { magnifier, .. } => {
-                pump(source, sink, info, &options, |frame, out| -> Result<()> {
-                    magnifier.push(&frame.view(), &mut out.view_mut())?;
-                    tick();
-                    Ok(())
-                })
+            Self::Processor { mut magnifier, .. } => {
+                let step = move |frame: &Frame, out: &mut Frame| -> Result<()> {
+                    Ok(magnifier.push(&frame.view(), &mut out.view_mut())?)
+                };
+                pump(source, sink, info, &options, step, tick)
             }
-            Self::Card { session, .. } => flow::stream(source, sink, info, &options, session, tick),
+            Self::Card { mut session, .. } => flow::stream(source, sink, info, &options, &mut session, tick),
         }
     }
 }

@@ -76,10 +76,10 @@ pub(super) fn run(job: &MagnifyFile, on_event: &mut dyn FnMut(Event<'_>)) -> Res
     let mut run = Run { job, info, on_event, progress, notes: Notes::default() };
     run.tell(job.notes(&run.info).into_iter().chain(source.notes()).chain(sink.notes()));
     let mut known = run.measure(source)?;
-    let (mut engine, applied) = run.project(&mut known, sink.as_ref())?;
-    let pass = match &mut engine {
-        Engine::Processor { magnifier, .. } if magnifier.strips() > 1 => {
-            run.render_strips(&mut known, magnifier, sink)?
+    let (engine, applied) = run.project(&mut known, sink.as_ref())?;
+    let pass = match engine {
+        Engine::Processor { mut magnifier, .. } if magnifier.strips() > 1 => {
+            run.render_strips(&mut known, &mut magnifier, sink)?
         }
         engine => run.render(&mut known, engine, sink)?,
     };
@@ -269,18 +269,13 @@ impl<'a> Run<'a, '_> {
     }
 
     /// The second pass, straight into the output. Frames that a card has kept are not read again.
-    fn render(
-        &mut self,
-        known: &mut Known<'_>,
-        engine: &mut Engine,
-        sink: Box<dyn FrameSink>,
-    ) -> Result<Pass> {
+    fn render(&mut self, known: &mut Known<'_>, engine: Engine, sink: Box<dyn FrameSink>) -> Result<Pass> {
         self.next_pass(Some(known.frames));
         let (job, info) = (self.job, self.info.clone());
         let pumped = match engine {
-            Engine::Card { session, .. } if session.keeps_frames() => {
+            Engine::Card { mut session, .. } if session.keeps_frames() => {
                 let options = job.pump_options();
-                flow::replay(&known.times, sink, &info, &options, session, &mut || self.tick())?
+                flow::replay(&known.times, sink, &info, &options, &mut session, &mut || self.tick())?
             }
             engine => engine.run(job, &info, known.source()?, sink, &mut || self.tick())?,
         };
@@ -325,11 +320,11 @@ impl<'a> Run<'a, '_> {
         self.next_pass(Some(known.frames));
         let (options, info) = (self.job.pump_options(), self.info.clone());
         let source = Spooled::new(Arc::new(Mutex::new(spool)), &info, String::new());
-        let pumped = pump(Box::new(source), sink, &info, &options, |frame, out| -> Result<()> {
+        let copy = |frame: &Frame, out: &mut Frame| -> Result<()> {
             out.bytes_mut().copy_from_slice(frame.bytes());
-            self.tick();
             Ok(())
-        })?;
+        };
+        let pumped = pump(Box::new(source), sink, &info, &options, copy, &mut || self.tick())?;
         self.tell(pumped.notes);
         self.notes.warn(pumped.warnings, self.on_event);
         Ok(Pass { frames: pumped.frames, truncated })

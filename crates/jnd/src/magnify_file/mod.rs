@@ -179,7 +179,7 @@ fn stream(job: &MagnifyFile, on_event: &mut dyn FnMut(Event<'_>)) -> Result<Repo
     let plan = job.plan(&info, None)?;
     let sink = job.sink(&info)?;
     let threads = job.threads_beside(source.is_coded(), sink.is_coded());
-    let mut magnifier = Engine::new(job, plan, None, threads)?;
+    let magnifier = Engine::new(job, plan, None, threads)?;
     let applied = job.applied(source.as_ref(), sink.as_ref(), &magnifier);
     let mut notes = Notes::default();
     on_event(Event::Applied(&applied));

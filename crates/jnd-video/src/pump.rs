@@ -1,0 +1,646 @@
+//! From a reader through a step of work to a writer, all at the same time.
+//!
+//! Reading, the step and writing are each done for one frame at a time and in order, but whose thread does the step is
+//! left open. Where there are processors for it, it has a thread of its own. On two processors a third thread would only
+//! take turns with one of the other two, while the other waits at a full or an empty queue: there the step is done by
+//! the reading thread when all its frames are full, and by the writing thread when it has nothing to write. Whichever
+//! side is slow, the other does the step. Who has begun goes on as long as there are frames, because codecs and steps each
+//! fill the caches with what is theirs, and the fewer the changes from one to the other, the less often that is lost.
+//!
+//! A fixed set of frames goes round. Nothing is allocated once they are made, and a slow side holds the fast one up.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use crate::queue::{GRACE, POLL, lost};
+use crate::{ChromaRounding, DEFAULT_DEPTH, Error, Frame, FrameSink, FrameSource, Result, StreamInfo};
+
+/// Most frames in flight on each side where they are small.
+const SMALL_DEPTH: usize = 12;
+
+/// Bytes on each side that small frames may take to be more than [`DEFAULT_DEPTH`].
+const SMALL_BYTES: usize = 10 << 20;
+
+/// Frames in flight on each side where they are large. One is filled while the other is used; a codec takes so long for
+/// one of these that more would only take memory.
+const LARGE_DEPTH: usize = 2;
+
+/// Bytes from which a frame is large.
+const LARGE: usize = 4 << 20;
+
+/// Processors from which a step has a thread of its own: one for each of the three.
+const PROCESSORS: usize = 3;
+
+/// How [`pump`] works.
+#[derive(Debug, Clone, Default)]
+pub struct PumpOptions {
+    /// Frames in flight on each side, the one at work included, at least 2; `None` for [`DEFAULT_DEPTH`], or fewer where
+    /// frames are large and up to three times as many where they are small.
+    pub depth: Option<usize>,
+    /// Whether the step has a thread of its own; `None` where there are three processors or more.
+    pub step_thread: Option<bool>,
+    /// Set it to end the run with [`Error::Interrupted`].
+    pub stop: Option<Arc<AtomicBool>>,
+}
+
+impl PumpOptions {
+    /// Frames in flight on each side for frames of this stream, the one at work included.
+    pub fn depth_for(&self, info: &StreamInfo) -> usize {
+        let bytes = info.format.frame_bytes(info.width, info.height, ChromaRounding::Ceil);
+        let own = match bytes {
+            LARGE.. => LARGE_DEPTH,
+            n => (SMALL_BYTES / n.max(1)).clamp(DEFAULT_DEPTH, SMALL_DEPTH),
+        };
+        self.depth.unwrap_or(own).max(2)
+    }
+
+    fn has_step_thread(&self) -> bool {
+        let enough = || std::thread::available_parallelism().is_ok_and(|n| n.get() >= PROCESSORS);
+        self.step_thread.unwrap_or_else(enough)
+    }
+}
+
+/// How a [`pump`] run ended.
+#[derive(Debug)]
+pub struct Pumped {
+    /// Frames read and written.
+    pub frames: u64,
+    /// The cut, where the input was cut off; the output holds every whole frame before it.
+    pub truncated: Option<Error>,
+    /// What source and sink had to say.
+    pub notes: Vec<String>,
+    /// What went wrong without ending the run; see [`FrameSource::warnings`].
+    pub warnings: Vec<String>,
+}
+
+/// Where all frames are, and how far the run is.
+struct State<E> {
+    /// Frames to read into. The last one used is the next, because the cache may still hold it.
+    blank: Vec<Frame>,
+    /// Frames read.
+    read: VecDeque<Frame>,
+    /// Frames for the step to fill.
+    empty: Vec<Frame>,
+    /// Frames to write.
+    made: VecDeque<Frame>,
+    /// The step is being done.
+    stepping: bool,
+    /// Nothing more will be read.
+    ended: bool,
+    truncated: Option<Error>,
+    notes: Vec<String>,
+    warnings: Vec<String>,
+    /// Frames that the step has made.
+    frames: u64,
+    /// The first error; everybody leaves.
+    failed: Option<E>,
+    /// Everybody leaves, because of an error or because the error has been fetched.
+    over: bool,
+    /// The output is complete.
+    finished: bool,
+    /// The writing thread is there, and with it an output that may not be complete.
+    writing: bool,
+    /// Threads that wait for a change.
+    waiting: usize,
+}
+
+impl<E> State<E> {
+    fn fail(&mut self, e: impl Into<E>) {
+        self.over = true;
+        self.failed.get_or_insert_with(|| e.into());
+    }
+}
+
+/// What the threads share.
+struct Line<F, E> {
+    state: Mutex<State<E>>,
+    /// Something has changed for one of the threads.
+    changed: Condvar,
+    /// Something has changed for the caller: the first frame, the end.
+    news: Condvar,
+    step: Mutex<F>,
+    /// Reader and writer do the step.
+    shared_step: bool,
+}
+
+impl<F, E> Line<F, E>
+where
+    F: FnMut(&Frame, &mut Frame) -> std::result::Result<(), E>,
+    E: From<Error>,
+{
+    fn lock(&self) -> MutexGuard<'_, State<E>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells those who wait that something has changed.
+    fn tell(&self, state: &State<E>) {
+        if state.waiting > 0 {
+            self.changed.notify_all();
+        }
+        if state.over || state.finished || state.frames == 1 {
+            self.news.notify_all();
+        }
+    }
+
+    fn wait<'a>(&self, mut state: MutexGuard<'a, State<E>>) -> MutexGuard<'a, State<E>> {
+        state.waiting += 1;
+        let mut state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        state.waiting -= 1;
+        state
+    }
+
+    /// Does the step for the next frames, if there are any, frames to fill, and nobody else at it.
+    fn try_step<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State<E>>,
+    ) -> std::result::Result<MutexGuard<'a, State<E>>, MutexGuard<'a, State<E>>> {
+        let mut any = false;
+        while !state.stepping && !state.over && !state.read.is_empty() {
+            let Some(mut out) = state.empty.pop() else { break };
+            let Some(frame) = state.read.pop_front() else { break };
+            state.stepping = true;
+            drop(state);
+            out.timestamp = frame.timestamp;
+            let result = (self.step.lock().unwrap_or_else(PoisonError::into_inner))(&frame, &mut out);
+            state = self.lock();
+            state.stepping = false;
+            state.blank.push(frame);
+            match result {
+                Ok(()) => {
+                    state.made.push_back(out);
+                    state.frames += 1;
+                }
+                Err(e) => state.fail(e),
+            }
+            self.tell(&state);
+            any = true;
+        }
+        if any { Ok(state) } else { Err(state) }
+    }
+
+    /// The reading thread.
+    fn read(&self, mut source: Box<dyn FrameSource>) {
+        let mut state = self.lock();
+        while !state.over {
+            let blank = if state.ended { None } else { state.blank.pop() };
+            if let Some(mut frame) = blank {
+                drop(state);
+                let more = source.read(&mut frame);
+                state = self.lock();
+                match more {
+                    Ok(true) => state.read.push_back(frame),
+                    Ok(false) => state.ended = true,
+                    Err(e @ Error::Truncated { frames: 1.., .. }) => {
+                        (state.ended, state.truncated) = (true, Some(e));
+                    }
+                    Err(e) => state.fail(e),
+                }
+                if state.ended {
+                    state.notes.extend(source.notes());
+                    state.warnings = source.warnings();
+                }
+                self.tell(&state);
+                continue;
+            }
+            if state.ended && (state.read.is_empty() || !self.shared_step) {
+                return;
+            }
+            state = match self.shared_step {
+                true => self.try_step(state).unwrap_or_else(|state| self.wait(state)),
+                false => self.wait(state),
+            };
+        }
+    }
+
+    /// The thread of the step, where it has one.
+    fn step(&self) {
+        let mut state = self.lock();
+        while !state.over && !(state.ended && state.read.is_empty()) {
+            state = self.try_step(state).unwrap_or_else(|state| self.wait(state));
+        }
+    }
+
+    /// The writing thread. A sink that is dropped before it has finished removes its output.
+    fn write(&self, mut sink: Box<dyn FrameSink>) {
+        let mut state = self.lock();
+        while !state.over {
+            if let Some(frame) = state.made.pop_front() {
+                drop(state);
+                let result = sink.write(&frame);
+                state = self.lock();
+                state.empty.push(frame);
+                if let Err(e) = result {
+                    state.fail(e);
+                }
+                self.tell(&state);
+                continue;
+            }
+            if state.ended && state.read.is_empty() && !state.stepping {
+                state.notes.extend(sink.notes());
+                drop(state);
+                let result = sink.finish();
+                state = self.lock();
+                match result {
+                    Ok(()) => state.finished = true,
+                    Err(e) => state.fail(e),
+                }
+                return self.tell(&state);
+            }
+            state = match self.shared_step {
+                true => self.try_step(state).unwrap_or_else(|state| self.wait(state)),
+                false => self.wait(state),
+            };
+        }
+        drop(state);
+        drop(sink);
+    }
+}
+
+/// Runs on a thread: says when it has left, also where it panics.
+fn leave<F, E>(line: &Line<F, E>, writer: bool, what: &str, work: impl FnOnce())
+where
+    F: FnMut(&Frame, &mut Frame) -> std::result::Result<(), E>,
+    E: From<Error>,
+{
+    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+    let mut state = line.lock();
+    state.writing &= !writer;
+    if result.is_err() {
+        state.fail(lost(what));
+    }
+    line.tell(&state);
+}
+
+/// Sends every frame of `source` through `step` (input, output) to `sink`, which takes frames of `out`; reading, the
+/// step and writing overlap, on threads of their own. The output frame comes with the input's timestamp. `tick` is called on
+/// the caller's thread, once for every frame, when the frame is made or soon after.
+///
+/// # Errors
+/// The first error of source, step or sink; the output is then removed. A cut input is no error here: the output is
+/// completed and [`Pumped::truncated`] says so.
+pub fn pump<E: From<Error> + Send + 'static>(
+    source: Box<dyn FrameSource>,
+    sink: Box<dyn FrameSink>,
+    out: &StreamInfo,
+    options: &PumpOptions,
+    step: impl FnMut(&Frame, &mut Frame) -> std::result::Result<(), E> + Send + 'static,
+    tick: &mut dyn FnMut(),
+) -> std::result::Result<Pumped, E> {
+    let depth = options.depth_for(source.info());
+    let blank = (0..depth).map(|_| source.new_frame()).collect::<Result<Vec<_>>>()?;
+    let empty = (0..options.depth_for(out)).map(|_| Frame::new(out.format, out.width, out.height));
+    let empty = empty.collect::<Result<Vec<_>>>()?;
+    let state = State {
+        read: VecDeque::with_capacity(blank.len()),
+        blank,
+        made: VecDeque::with_capacity(empty.len()),
+        empty,
+        stepping: false,
+        ended: false,
+        truncated: None,
+        notes: Vec::new(),
+        warnings: Vec::new(),
+        frames: 0,
+        failed: None,
+        over: false,
+        finished: false,
+        writing: true,
+        waiting: 0,
+    };
+    let line = Arc::new(Line {
+        state: Mutex::new(state),
+        changed: Condvar::new(),
+        news: Condvar::new(),
+        step: Mutex::new(step),
+        shared_step: !options.has_step_thread(),
+    });
+    start(&line, source, sink)?;
+    watch(&line, options.stop.as_deref(), tick)
+}
+
+/// Starts the threads.
+fn start<F, E>(line: &Arc<Line<F, E>>, source: Box<dyn FrameSource>, sink: Box<dyn FrameSink>) -> Result<()>
+where
+    F: FnMut(&Frame, &mut Frame) -> std::result::Result<(), E> + Send + 'static,
+    E: From<Error> + Send + 'static,
+{
+    let spawn = |name: &str, what: &'static str, work: Box<dyn FnOnce() + Send>| {
+        let started = std::thread::Builder::new().name(name.into()).spawn(work);
+        started.map(drop).map_err(|e| {
+            // Those that are there already leave.
+            let mut state = line.lock();
+            state.over = true;
+            line.tell(&state);
+            Error::io(what, e)
+        })
+    };
+    let its = line.clone();
+    let write = move || leave(&its, true, "writing thread", || its.write(sink));
+    spawn("jnd-write", "writing thread", Box::new(write))?;
+    if !line.shared_step {
+        let its = line.clone();
+        let step = move || leave(&its, false, "thread between reader and writer", || its.step());
+        spawn("jnd-step", "thread between reader and writer", Box::new(step))?;
+    }
+    let its = line.clone();
+    let read = move || leave(&its, false, "reading thread", || its.read(source));
+    spawn("jnd-read", "reading thread", Box::new(read))
+}
+
+/// Waits for the end on the caller's thread.
+fn watch<F, E>(
+    line: &Line<F, E>,
+    stop: Option<&AtomicBool>,
+    tick: &mut dyn FnMut(),
+) -> std::result::Result<Pumped, E>
+where
+    F: FnMut(&Frame, &mut Frame) -> std::result::Result<(), E>,
+    E: From<Error>,
+{
+    let mut ticked = 0;
+    let mut state = line.lock();
+    loop {
+        if stop.is_some_and(|s| s.load(Ordering::Relaxed)) && !state.finished {
+            state.fail(Error::Interrupted);
+            line.tell(&state);
+        }
+        if let Some(e) = state.failed.take() {
+            // Wait for the partial output to be removed, but not for a writer stuck in a full pipe.
+            let end = Instant::now() + GRACE;
+            while state.writing && Instant::now() < end {
+                state = line.news.wait_timeout(state, POLL).unwrap_or_else(PoisonError::into_inner).0;
+            }
+            // An interruption that came too late is none.
+            if !state.finished {
+                return Err(e);
+            }
+        }
+        let frames = state.frames;
+        if ticked < frames {
+            drop(state);
+            (ticked..frames).for_each(|_| tick());
+            ticked = frames;
+            state = line.lock();
+        } else if state.finished {
+            return Ok(Pumped {
+                frames,
+                truncated: state.truncated.take(),
+                notes: std::mem::take(&mut state.notes),
+                warnings: std::mem::take(&mut state.warnings),
+            });
+        } else {
+            state = line.news.wait_timeout(state, POLL).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::{Layout, PixelFormat, Rate};
+
+    fn info() -> StreamInfo {
+        let format = PixelFormat::new(Layout::Gray, 8).unwrap();
+        StreamInfo::new(format, 4, 2, Rate::new(25, 1).unwrap()).unwrap()
+    }
+
+    struct Counted {
+        info: StreamInfo,
+        next: i64,
+        end: i64,
+        cut: bool,
+        pause: Duration,
+    }
+
+    impl FrameSource for Counted {
+        fn info(&self) -> &StreamInfo {
+            &self.info
+        }
+        fn read(&mut self, frame: &mut Frame) -> Result<bool> {
+            std::thread::sleep(self.pause);
+            if self.next == self.end {
+                let frames = self.end as u64;
+                return match self.cut {
+                    true => Err(Error::Truncated { path: "t".into(), frames, detail: "cut".into() }),
+                    false => Ok(false),
+                };
+            }
+            frame.bytes_mut().fill(self.next as u8);
+            frame.timestamp = self.next;
+            self.next += 1;
+            Ok(true)
+        }
+        fn decoder(&self) -> String {
+            "counted".into()
+        }
+        fn notes(&self) -> Vec<String> {
+            vec![format!("{} frames read", self.next)]
+        }
+        fn warnings(&self) -> Vec<String> {
+            vec!["this is a test".into()]
+        }
+    }
+
+    #[derive(Default)]
+    struct Kept {
+        seen: Arc<Mutex<Vec<(i64, u8)>>>,
+        finished: Arc<AtomicBool>,
+        dropped: Arc<AtomicBool>,
+        fail_at: Option<i64>,
+        pause: Duration,
+    }
+
+    impl FrameSink for Kept {
+        fn write(&mut self, frame: &Frame) -> Result<()> {
+            std::thread::sleep(self.pause);
+            if self.fail_at == Some(frame.timestamp) {
+                return Err(Error::io("kept", std::io::Error::from(std::io::ErrorKind::StorageFull)));
+            }
+            self.seen.lock().unwrap().push((frame.timestamp, frame.bytes()[7]));
+            Ok(())
+        }
+        fn finish(self: Box<Self>) -> Result<()> {
+            self.finished.store(true, Ordering::SeqCst);
+            Ok(())
+        }
+        fn encoder(&self) -> String {
+            "kept".into()
+        }
+        fn notes(&self) -> Vec<String> {
+            vec![format!("{} frames written", self.seen.lock().unwrap().len())]
+        }
+    }
+
+    impl Drop for Kept {
+        fn drop(&mut self) {
+            self.dropped.store(true, Ordering::SeqCst);
+        }
+    }
+
+    fn counted(end: i64, cut: bool) -> Box<Counted> {
+        Box::new(Counted { info: info(), next: 0, end, cut, pause: Duration::ZERO })
+    }
+
+    fn double(a: &Frame, b: &mut Frame) -> Result<()> {
+        for (x, y) in a.bytes().iter().zip(b.bytes_mut()) {
+            *y = x.wrapping_mul(2);
+        }
+        Ok(())
+    }
+
+    /// With a thread for the step, and without.
+    const BOTH: [Option<bool>; 2] = [Some(true), Some(false)];
+
+    #[test]
+    fn frames_keep_their_order_and_times() {
+        for step_thread in BOTH {
+            for depth in [None, Some(0), Some(1), Some(2), Some(5)] {
+                let sink = Kept::default();
+                let (seen, finished) = (sink.seen.clone(), sink.finished.clone());
+                let options = PumpOptions { depth, step_thread, stop: None };
+                let mut ticks = 0;
+                let r =
+                    pump(counted(100, false), Box::new(sink), &info(), &options, double, &mut || ticks += 1);
+                let r = r.unwrap();
+                assert_eq!((r.frames, ticks), (100, 100));
+                assert!(r.truncated.is_none() && finished.load(Ordering::SeqCst));
+                assert_eq!(r.notes, ["100 frames read", "100 frames written"]);
+                assert_eq!(r.warnings, ["this is a test"]);
+                let want: Vec<_> = (0..100).map(|i| (i, (2 * i) as u8)).collect();
+                assert_eq!(*seen.lock().unwrap(), want);
+            }
+        }
+    }
+
+    /// Names of the threads that have done the step.
+    fn steppers(reading: Duration, writing: Duration, step_thread: Option<bool>) -> Vec<String> {
+        let source = Box::new(Counted { pause: reading, ..*counted(40, false) });
+        let mut sink = Box::new(Kept::default());
+        sink.pause = writing;
+        let options = PumpOptions { depth: Some(3), step_thread, stop: None };
+        let names = Arc::new(Mutex::new(Vec::new()));
+        let its = names.clone();
+        let step = move |a: &Frame, b: &mut Frame| {
+            its.lock().unwrap().push(std::thread::current().name().unwrap_or_default().to_owned());
+            double(a, b)
+        };
+        pump(source, sink, &info(), &options, step, &mut || {}).unwrap();
+        let names = std::mem::take(&mut *names.lock().unwrap());
+        assert_eq!(names.len(), 40);
+        names
+    }
+
+    #[test]
+    fn the_faster_side_does_the_step() {
+        let (slow, fast) = (Duration::from_millis(2), Duration::ZERO);
+        let count = |names: &[String], name: &str| names.iter().filter(|n| *n == name).count();
+        // Not all: the first ones, and those that are left when nothing more is read, and a busy machine has its own order.
+        assert!(count(&steppers(slow, fast, Some(false)), "jnd-write") > 20);
+        assert!(count(&steppers(fast, slow, Some(false)), "jnd-read") > 20);
+        assert_eq!(count(&steppers(slow, fast, Some(true)), "jnd-step"), 40);
+        assert_eq!(count(&steppers(fast, slow, Some(true)), "jnd-step"), 40);
+    }
+
+    #[test]
+    fn the_depth_goes_by_the_size_of_frames() {
+        let format = PixelFormat::new(Layout::Yuv420, 8).unwrap();
+        let info = |w, h| StreamInfo::new(format, w, h, Rate::new(25, 1).unwrap()).unwrap();
+        let (own, asked) = (PumpOptions::default(), PumpOptions { depth: Some(5), ..PumpOptions::default() });
+        let depths = [(16, 16), (640, 360), (1280, 720), (1920, 1080), (3840, 2160)];
+        assert_eq!(depths.map(|(w, h)| own.depth_for(&info(w, h))), [12, 12, 7, 4, 2]);
+        assert_eq!(depths.map(|(w, h)| asked.depth_for(&info(w, h))), [5; 5]);
+    }
+
+    #[test]
+    fn a_cut_keeps_the_output() {
+        for step_thread in BOTH {
+            let sink = Kept::default();
+            let finished = sink.finished.clone();
+            let options = PumpOptions { step_thread, ..PumpOptions::default() };
+            let r = pump(counted(3, true), Box::new(sink), &info(), &options, double, &mut || {}).unwrap();
+            assert!(matches!(r.truncated, Some(Error::Truncated { frames: 3, .. })));
+            assert_eq!(r.frames, 3);
+            assert!(finished.load(Ordering::SeqCst));
+            // Nothing is left to be kept of a cut before the first frame.
+            let sink = Kept::default();
+            let finished = sink.finished.clone();
+            let r = pump(counted(0, true), Box::new(sink), &info(), &options, double, &mut || {});
+            assert!(matches!(r, Err(Error::Truncated { frames: 0, .. })));
+            assert!(!finished.load(Ordering::SeqCst));
+        }
+    }
+
+    #[test]
+    fn errors_of_any_part_come_through_and_nothing_is_finished() {
+        for step_thread in BOTH {
+            let options = PumpOptions { step_thread, ..PumpOptions::default() };
+            let mut sink = Kept::default();
+            sink.fail_at = Some(5);
+            let (finished, dropped) = (sink.finished.clone(), sink.dropped.clone());
+            let e = pump(counted(1000, false), Box::new(sink), &info(), &options, double, &mut || {});
+            assert!(matches!(e, Err(Error::Io { .. })), "{e:?}");
+            assert!(!finished.load(Ordering::SeqCst) && dropped.load(Ordering::SeqCst));
+            let sink = Kept::default();
+            let (finished, dropped, seen) = (sink.finished.clone(), sink.dropped.clone(), sink.seen.clone());
+            let step = |a: &Frame, _: &mut Frame| {
+                if a.timestamp == 4 { Err(Error::Interrupted) } else { Ok(()) }
+            };
+            let e = pump(counted(9, false), Box::new(sink), &info(), &options, step, &mut || {});
+            assert!(matches!(e, Err(Error::Interrupted)));
+            assert!(!finished.load(Ordering::SeqCst) && dropped.load(Ordering::SeqCst));
+            assert!(seen.lock().unwrap().iter().all(|f| f.0 < 4), "a frame that failed was written");
+        }
+    }
+
+    #[test]
+    fn a_panic_of_the_step_is_an_error() {
+        for step_thread in BOTH {
+            let options = PumpOptions { step_thread, ..PumpOptions::default() };
+            let sink = Kept::default();
+            let dropped = sink.dropped.clone();
+            let step = |a: &Frame, _: &mut Frame| -> Result<()> {
+                assert!(a.timestamp < 3, "meant to happen");
+                Ok(())
+            };
+            let e = pump(counted(9, false), Box::new(sink), &info(), &options, step, &mut || {});
+            assert!(matches!(e, Err(Error::Io { .. })), "{e:?}");
+            assert!(dropped.load(Ordering::SeqCst));
+        }
+    }
+
+    #[test]
+    fn a_silent_input_can_be_interrupted() {
+        struct Silent(StreamInfo);
+        impl FrameSource for Silent {
+            fn info(&self) -> &StreamInfo {
+                &self.0
+            }
+            fn read(&mut self, _: &mut Frame) -> Result<bool> {
+                std::thread::sleep(Duration::from_secs(30));
+                Ok(false)
+            }
+            fn decoder(&self) -> String {
+                "silent".into()
+            }
+        }
+        for step_thread in BOTH {
+            let stop = Arc::new(AtomicBool::new(false));
+            let options = PumpOptions { depth: Some(2), step_thread, stop: Some(stop.clone()) };
+            let start = Instant::now();
+            std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_millis(100));
+                stop.store(true, Ordering::SeqCst);
+            });
+            let sink = Kept::default();
+            let dropped = sink.dropped.clone();
+            let e = pump(Box::new(Silent(info())), Box::new(sink), &info(), &options, double, &mut || {});
+            assert!(matches!(e, Err(Error::Interrupted)));
+            assert!(start.elapsed() < Duration::from_secs(2));
+            assert!(dropped.load(Ordering::SeqCst), "the output was not removed");
+        }
+    }
+}
