@@ -115,8 +115,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     };
     let verbosity = cli.command.verbosity();
     start_log(verbosity);
-    if let Err(unknown) = Level::asked()
-        && cli.command.computes()
+    if cli.command.computes()
+        && let Err(unknown) = check_environment()
     {
         return exit::Failure::new(usage, unknown).report(verbosity);
     }
@@ -135,6 +135,17 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     match outcome {
         Ok(code) => code,
         Err(failure) => failure.report(verbosity),
+    }
+}
+
+/// Refuses values of environment variables that would count as unset.
+fn check_environment() -> Result<(), Box<dyn std::error::Error>> {
+    Level::asked()?;
+    match std::env::var_os("JND_CHECK") {
+        Some(v) if !["", "0", "1"].iter().any(|known| v == *known) => {
+            Err(format!("JND_CHECK is {v:?}; set it to 1 to check every frame, or unset it").into())
+        }
+        _ => Ok(()),
     }
 }
 

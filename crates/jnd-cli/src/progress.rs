@@ -78,7 +78,7 @@ impl Progress {
             self.last = None;
             if let Shown::Bar(bar) = &self.shown {
                 bar.reset();
-                bar.set_style(style(p.total.is_some()));
+                bar.set_style(style(p.total.is_some(), p.done));
                 match p.total {
                     Some(total) => bar.set_length(total),
                     None => bar.unset_length(),
@@ -108,10 +108,8 @@ impl Progress {
         }
     }
 
-    /// Frames a second, as soon as that means anything.
     fn rate(&self, p: &jnd::Progress) -> Option<f64> {
-        let (frames, time) = (p.done.saturating_sub(self.before), self.started.elapsed());
-        (frames > 0 && time >= MEANINGFUL).then(|| frames as f64 / time.as_secs_f64())
+        rate(p.done.saturating_sub(self.before), self.started.elapsed())
     }
 
     /// Says what a job is going to do, once its first frame is done: of a job that fails before that, which has done
@@ -133,7 +131,8 @@ impl Progress {
     /// Prints a line without breaking the bar.
     pub(crate) fn say(&self, line: &str) {
         match &self.shown {
-            Shown::Bar(bar) => bar.suspend(|| say::line(line)),
+            // Before the first frame there is no bar.
+            Shown::Bar(bar) if self.pass > 0 => bar.suspend(|| say::line(line)),
             _ => say::line(line),
         }
     }
@@ -152,30 +151,38 @@ impl Drop for Progress {
     }
 }
 
+/// Frames a second, as soon as that means anything.
+fn rate(frames: u64, time: Duration) -> Option<f64> {
+    (frames > 0 && time >= MEANINGFUL).then(|| frames as f64 / time.as_secs_f64())
+}
+
 fn pass_name(p: &jnd::Progress) -> String {
     if p.passes > 1 { format!("pass {} of {}: ", p.pass, p.passes) } else { String::new() }
 }
 
-fn style(bounded: bool) -> ProgressStyle {
+/// The bar, of a pass whose first `before` frames were there when its clock started.
+fn style(bounded: bool, before: u64) -> ProgressStyle {
     let template = if bounded {
         "{prefix}[{bar:30}] {pos}/{len} frames{rate}{left}"
     } else {
         "{prefix}{spinner} {pos} frames{rate}"
     };
-    let rate = |state: &ProgressState, out: &mut dyn Write| {
-        if state.elapsed() >= MEANINGFUL {
-            let _ = write!(out, ", {:.1} frames/s", state.per_sec());
+    let rate_of = move |state: &ProgressState| rate(state.pos().saturating_sub(before), state.elapsed());
+    let shown_rate = move |state: &ProgressState, out: &mut dyn Write| {
+        if let Some(rate) = rate_of(state) {
+            let _ = write!(out, ", {rate:.1} frames/s");
         }
     };
-    let left = |state: &ProgressState, out: &mut dyn Write| {
-        if state.elapsed() >= MEANINGFUL {
-            let _ = write!(out, ", {:#} left", HumanDuration(state.eta()));
+    let left = move |state: &ProgressState, out: &mut dyn Write| {
+        if let (Some(rate), Some(total)) = (rate_of(state), state.len()) {
+            let seconds = total.saturating_sub(state.pos()) as f64 / rate;
+            let _ = write!(out, ", {:#} left", HumanDuration(Duration::from_secs(seconds.ceil() as u64)));
         }
     };
     // The templates are constants; one that does not parse would show as the default bar.
     ProgressStyle::with_template(template)
         .unwrap_or_else(|_| ProgressStyle::default_bar())
-        .with_key("rate", rate)
+        .with_key("rate", shown_rate)
         .with_key("left", left)
         .progress_chars("=> ")
 }

@@ -120,14 +120,14 @@ pub enum EncoderChoice {
 /// How to create a video.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CreateOptions {
-    /// Codec; by default what the extension says.
+    /// Codec; by default what the extension says. Refused for YUV4MPEG2 and raw frames, as is `crf`.
     pub codec: Option<Codec>,
     /// Constant rate factor, the encoder's own scale (lower is better). 18 by default for H.264. The built-in encoder
     /// takes it as a constant quantiser.
     pub crf: Option<u8>,
     /// Keep every sample as it is (FFV1 in `.mkv`).
     pub lossless: bool,
-    /// Convert to this format before encoding (through `ffmpeg`).
+    /// Convert to this format before encoding (through `ffmpeg`). Refused for YUV4MPEG2 and raw frames of another one.
     pub pix_fmt: Option<PixelFormat>,
     /// Repeat the last column or row where the codec needs even sides.
     pub pad_even: bool,
