@@ -90,7 +90,9 @@ fn vector_instructions() -> String {
         "scalar" => "the target's base".to_owned(),
         other => other.to_owned(),
     };
-    if used == best {
+    if let Err(unknown) = Level::asked() {
+        format!("vector instructions: {} ({unknown})", name(used))
+    } else if used == best {
         format!("vector instructions: {}", name(used))
     } else {
         format!("vector instructions: {} (JND_SIMD holds them below {})", name(used), name(best))

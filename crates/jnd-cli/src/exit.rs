@@ -37,26 +37,33 @@ impl Failure {
     /// Prints the failure, one line, or with `-v` the causes below it, and returns the exit code.
     pub(crate) fn report(self, verbosity: Verbosity) -> u8 {
         if let Some(error) = &self.error {
-            let mut said = error.to_string();
-            say::line(format_args!("jnd: error: {}", one_line(&said)));
+            say::line(format_args!("jnd: error: {}", one_line(&error.to_string())));
             if verbosity.verbose > 0 {
-                let mut cause = error.source();
-                while let Some(c) = cause {
-                    let text = c.to_string();
-                    // Many messages carry their cause's text already.
-                    if !said.contains(&text) {
-                        say::line(format_args!(
-                            "jnd:   because: {}",
-                            text.trim_end().replace('\n', "\njnd:     ")
-                        ));
-                        said = text;
-                    }
-                    cause = c.source();
+                for cause in causes(&**error) {
+                    say::line(format_args!(
+                        "jnd:   because: {}",
+                        cause.trim_end().replace('\n', "\njnd:     ")
+                    ));
                 }
             }
         }
         self.code
     }
+}
+
+/// What lies behind an error, from the nearest cause to the first. A cause of our own whose words the message before it
+/// has in full is left out; what the system said always stands at the end.
+fn causes(error: &(dyn Error + 'static)) -> Vec<String> {
+    let chain = std::iter::successors(error.source(), |&e| e.source());
+    let (mut said, mut causes) = (error.to_string(), Vec::new());
+    for cause in chain {
+        let text = cause.to_string();
+        if cause.is::<std::io::Error>() || !said.contains(&text) {
+            causes.push(text.clone());
+            said = text;
+        }
+    }
+    causes
 }
 
 impl From<jnd::Error> for Failure {
@@ -74,10 +81,7 @@ impl From<jnd::Error> for Failure {
 /// Writing the command's own text to standard output failed.
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
-        if error.kind() == std::io::ErrorKind::BrokenPipe {
-            return Self::silent(DONE);
-        }
-        Self::new(FAILURE, format!("standard output: {error}"))
+        jnd::Error::from(jnd::video::Error::Io { path: "standard output".into(), source: error }).into()
     }
 }
 
@@ -93,5 +97,23 @@ mod tests {
     #[test]
     fn messages_are_one_line() {
         assert_eq!(one_line("a\n b \n\nc\n"), "a; b; c");
+    }
+
+    #[test]
+    fn causes_are_not_repeated_and_end_with_the_systems_words() {
+        #[derive(Debug, thiserror::Error)]
+        enum E {
+            #[error("a: {source}")]
+            Outer { source: Box<E> },
+            #[error("b")]
+            Hidden { source: std::io::Error },
+        }
+        let system = std::io::Error::from(std::io::ErrorKind::NotFound);
+        let text = system.to_string();
+        let inner = E::Hidden { source: system };
+        assert_eq!(causes(&E::Outer { source: Box::new(inner) }), [text]);
+        let system = std::io::Error::from(std::io::ErrorKind::NotFound);
+        let error = jnd::video::Error::Io { path: "x".into(), source: system };
+        assert_eq!(causes(&jnd::Error::from(error)).len(), 1);
     }
 }

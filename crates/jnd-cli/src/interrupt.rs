@@ -1,6 +1,6 @@
 //! Ctrl-C: a flag that running jobs look at, and a last resort when they cannot.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -32,35 +32,39 @@ pub(crate) fn install() {
 /// What is said of an interrupted run.
 pub(crate) const MESSAGE: &str = "interrupted; no unfinished file was left";
 
-/// Files that are complete, but of no use unless the run that made them is.
+/// What a run of several jobs has made, in the order of making: of no use unless the whole run is complete.
 static MADE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn made() -> MutexGuard<'static, Vec<PathBuf>> {
     MADE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The files of a run that consists of several jobs. Dropped before [`Made::keep`], or when the program is told to stop, it
-/// removes those that the run has made.
+/// The files and directories of a run that consists of several jobs. Dropped before [`Made::keep`], or when the program is
+/// told to stop, it removes those that the run has made.
 pub(crate) struct Made(());
 
 impl Made {
-    /// No files yet.
+    /// Nothing yet.
     pub(crate) fn new() -> Self {
         Self(())
     }
 
-    /// Makes one. It is not the run's to remove where it was there before.
-    pub(crate) fn file<T, E>(
-        &self,
-        path: PathBuf,
-        make: impl FnOnce(&std::path::Path) -> Result<T, E>,
-    ) -> Result<T, E> {
-        let there = path.exists();
-        let result = make(&path)?;
-        if !there {
-            made().push(path);
+    /// Makes a directory, and those above it that are missing.
+    pub(crate) fn directory(&self, path: &Path) -> std::io::Result<()> {
+        let mut missing: Vec<_> =
+            path.ancestors().take_while(|p| !p.as_os_str().is_empty() && !p.exists()).collect();
+        missing.reverse();
+        made().extend(missing.into_iter().map(Path::to_path_buf));
+        std::fs::create_dir_all(path)
+    }
+
+    /// Makes a file. It is not the run's to remove where it was there before.
+    pub(crate) fn file<T, E>(&self, path: &Path, make: impl FnOnce(&Path) -> Result<T, E>) -> Result<T, E> {
+        // Noted first, so that there is no moment at which the file is there and not known.
+        if path.symlink_metadata().is_err() {
+            made().push(path.to_path_buf());
         }
-        Ok(result)
+        make(path)
     }
 
     /// The run is complete.
@@ -71,19 +75,22 @@ impl Made {
 
 impl Drop for Made {
     fn drop(&mut self) {
-        remove_made();
+        remove(&mut made());
     }
 }
 
-fn remove_made() {
-    for path in made().drain(..) {
-        let _ = std::fs::remove_file(path);
+fn remove(made: &mut Vec<PathBuf>) {
+    for path in made.drain(..).rev() {
+        // What somebody else has put into a directory keeps it.
+        let _ = std::fs::remove_file(&path).or_else(|_| std::fs::remove_dir(&path));
     }
 }
 
 fn leave() {
+    // Held until the end, so that nothing more is made.
+    let mut made = made();
     jnd::video::remove_partial_outputs();
-    remove_made();
+    remove(&mut made);
     crate::say::line(format_args!("jnd: error: {MESSAGE}"));
     std::process::exit(i32::from(crate::exit::INTERRUPTED));
 }

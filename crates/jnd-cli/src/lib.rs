@@ -10,6 +10,7 @@ mod exit;
 mod interrupt;
 mod limit;
 mod magnify;
+mod pooled;
 mod presets;
 mod progress;
 mod say;
@@ -18,8 +19,10 @@ mod shell;
 mod units;
 
 use std::ffi::OsString;
+use std::io::IsTerminal;
 
 use clap::{ArgAction, CommandFactory, Parser, Subcommand};
+use jnd::video::simd::Level;
 
 /// Magnifies changes in video too small to see, and scores the ones viewers notice.
 #[derive(Debug, Parser)]
@@ -63,6 +66,11 @@ pub(crate) struct Verbosity {
 }
 
 impl Commands {
+    /// Whether it does something that vector instructions speed up.
+    fn computes(&self) -> bool {
+        matches!(self, Self::Magnify(_) | Self::Score(_) | Self::Demo(_) | Self::Bench(_))
+    }
+
     fn verbosity(&self) -> Verbosity {
         match self {
             Self::Magnify(args) => args.verbosity,
@@ -107,6 +115,11 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     };
     let verbosity = cli.command.verbosity();
     start_log(verbosity);
+    if cli.command.computes()
+        && let Err(unknown) = check_environment()
+    {
+        return exit::Failure::new(usage, unknown).report(verbosity);
+    }
     interrupt::install();
     limit::install();
     let outcome = match cli.command {
@@ -125,6 +138,17 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     }
 }
 
+/// Refuses values of environment variables that would count as unset.
+fn check_environment() -> Result<(), Box<dyn std::error::Error>> {
+    Level::asked()?;
+    match std::env::var_os("JND_CHECK") {
+        Some(v) if !["", "0", "1"].iter().any(|known| v == *known) => {
+            Err(format!("JND_CHECK is {v:?}; set it to 1 to check every frame, or unset it").into())
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Sends the library's log to standard error: warnings always (unless quiet), more with `-v`.
 fn start_log(verbosity: Verbosity) {
     use tracing_subscriber::filter::LevelFilter;
@@ -138,6 +162,7 @@ fn start_log(verbosity: Verbosity) {
         .with_max_level(level)
         .with_writer(|| say::Errors)
         .with_target(false)
+        .with_ansi(std::io::stderr().is_terminal())
         .without_time()
         .finish();
     // Where a program that embeds the command logs already, its log goes on.

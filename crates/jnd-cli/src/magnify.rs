@@ -5,10 +5,13 @@ use std::path::PathBuf;
 
 use jnd::magnify::{Filter, Init, Pipeline};
 use jnd::video::{
-    Codec, CreateOptions, DecoderChoice, EncoderChoice, Input, OpenOptions, Output, PixelFormat, Rate,
-    RawGeometry,
+    Codec, CreateOptions, DecoderChoice, EncoderChoice, Input, Layout, OpenOptions, Output, PixelFormat,
+    Rate, RawGeometry,
 };
-use jnd::{Applied, Band, DeviceChoice, Event, FilterName, MIT_DROPS, MagnifyFile, Overrides, Report, Spool};
+use jnd::{
+    Applied, Band, DeviceChoice, Event, FilterName, MEMORY_LIMIT, MIT_DROPS, MagnifyFile, Overrides, Report,
+    SPOOL_LIMIT, Spool,
+};
 
 use crate::exit::{DONE, Failure, TRUNCATED, USAGE};
 use crate::progress::{Progress, ProgressMode};
@@ -112,16 +115,16 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, help_heading = "Work")]
     threads: usize,
     /// Most memory that the ideal filter may take; above it the picture is worked on in strips, with the same result. On a
-    /// card, where given: most of its memory that any filter may take; above it the job is refused.
-    #[arg(long, value_name = "SIZE", default_value = "2GiB", value_parser = units::bytes, allow_negative_numbers = true, help_heading = "Work")]
-    memory: u64,
+    /// card, where given: most of its memory that any filter may take; above it the job is refused. [default: 2GiB]
+    #[arg(long, value_name = "SIZE", value_parser = units::bytes, allow_negative_numbers = true, help_heading = "Work")]
+    memory: Option<u64>,
     /// Directory in which the frames of a pipe are kept while the ideal filter needs them twice, and results while it
     /// works in strips; `none` refuses. [default: the temporary directory]
     #[arg(long, value_name = "DIR", help_heading = "Work")]
     spool: Option<PathBuf>,
-    /// Most bytes that such files may take.
-    #[arg(long, value_name = "SIZE", default_value = "64GiB", value_parser = units::bytes, allow_negative_numbers = true, help_heading = "Work")]
-    spool_limit: u64,
+    /// Most bytes that such files may take. [default: 64GiB]
+    #[arg(long, value_name = "SIZE", value_parser = units::bytes, allow_negative_numbers = true, help_heading = "Work")]
+    spool_limit: Option<u64>,
 
     /// How to show progress.
     #[arg(long, value_enum, default_value = "auto", help_heading = "Messages")]
@@ -148,7 +151,7 @@ enum InitArg {
     Zero,
 }
 
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum CodecSource {
     Auto,
     BuiltIn,
@@ -173,14 +176,18 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         ));
     }
     let verbosity = args.verbosity;
-    let mut progress = Progress::new(args.progress, verbosity.quiet);
+    let mut progress = Progress::new(args.progress, verbosity);
     let report = jnd::magnify_file(&job, &mut |event| match event {
-        Event::Applied(applied) if !verbosity.quiet => {
-            for line in describe(applied, &job) {
-                progress.say(&line);
+        Event::Applied(applied) => {
+            describe(applied, &job).into_iter().for_each(|line| progress.remark(line));
+            if let (Some(why), 1..) = (&applied.no_card, verbosity.verbose) {
+                progress.remark(format!("card      not used: {why}"));
+            }
+            for line in without_effect(args, applied) {
+                progress.remark(format!("jnd: warning: {line}"));
             }
         }
-        Event::Note(note) if !verbosity.quiet => progress.say(&format!("note      {note}")),
+        Event::Note(note) => progress.remark(format!("note      {note}")),
         Event::Warning(warning) => progress.say(&format!("jnd: warning: {warning}")),
         Event::Progress(p) => progress.update(&p),
         _ => {}
@@ -194,6 +201,38 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         return Ok(TRUNCATED);
     }
     Ok(DONE)
+}
+
+/// Options that were given and do nothing here, though nothing comes out wrong without them.
+fn without_effect(args: &Args, applied: &Applied) -> Vec<String> {
+    let own = |name: &str| matches!(name, "yuv4mpeg2" | "raw");
+    let causal = applied.plan.settings().filter.is_causal();
+    let on_processor = args.device == DeviceChoice::Cpu || applied.no_card.is_some();
+    let ideal = "only the ideal filter needs it";
+    [
+        (
+            args.decoder == CodecSource::Ffmpeg && own(&applied.decoder),
+            "--decoder",
+            "jnd itself reads YUV4MPEG2 and raw frames",
+        ),
+        (
+            args.encoder == CodecSource::Ffmpeg && own(&applied.encoder),
+            "--encoder",
+            "jnd itself writes YUV4MPEG2 and raw frames",
+        ),
+        (
+            args.chroma.is_some() && applied.input.format.layout() == Layout::Gray,
+            "--chroma",
+            "the clip has no colour",
+        ),
+        (args.memory.is_some() && causal && on_processor, "--memory", ideal),
+        (args.spool.is_some() && causal, "--spool", ideal),
+        (args.spool_limit.is_some() && causal, "--spool-limit", ideal),
+    ]
+    .into_iter()
+    .filter(|(given, ..)| *given)
+    .map(|(_, option, why)| format!("{option} has no effect: {why}"))
+    .collect()
 }
 
 fn job(args: &Args) -> Result<MagnifyFile, Failure> {
@@ -253,10 +292,16 @@ fn job(args: &Args) -> Result<MagnifyFile, Failure> {
     job.drop_last = if args.mit_compat { MIT_DROPS } else { 0 };
     job.device = args.device;
     job.threads = args.threads;
-    job.memory = args.memory;
+    job.memory = args.memory.unwrap_or(MEMORY_LIMIT);
     job.spool = match &args.spool {
+        Some(dir) if dir.as_os_str() == "none" && args.spool_limit.is_some() => {
+            return Err(Failure::new(
+                USAGE,
+                "--spool-limit has no meaning with --spool none; leave one of them out",
+            ));
+        }
         Some(dir) if dir.as_os_str() == "none" => Spool::Refuse,
-        dir => Spool::Directory { path: dir.clone(), limit: args.spool_limit },
+        dir => Spool::Directory { path: dir.clone(), limit: args.spool_limit.unwrap_or(SPOOL_LIMIT) },
     };
     job.stop = Some(interrupt::flag());
     Ok(job)

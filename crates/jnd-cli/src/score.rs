@@ -19,7 +19,7 @@ use jnd::video::{
 
 use crate::exit::{DONE, Failure, INTERRUPTED, TRUNCATED};
 use crate::progress::{Progress, ProgressMode};
-use crate::{Verbosity, interrupt, say, units};
+use crate::{Verbosity, interrupt, pooled, say, units};
 
 /// The command line makes no sense. Scripts written for the `vmaf` command know these three codes.
 pub(crate) const USAGE: u8 = 1;
@@ -97,15 +97,9 @@ pub(crate) struct Args {
     /// Bits of a raw sample: 8, 10, 12 or 16; above 8 in two bytes, the low one first.
     #[arg(short, long, value_name = "BITS", allow_negative_numbers = true, value_parser = depth, help_heading = "Raw clips")]
     bitdepth: Option<u8>,
-    /// How raw files halve odd sides for chroma.
-    #[arg(
-        long = "chroma_rounding",
-        alias = "chroma-rounding",
-        value_enum,
-        default_value = "floor",
-        help_heading = "Raw clips"
-    )]
-    chroma_rounding: Rounding,
+    /// How raw files halve odd sides for chroma. [default: floor]
+    #[arg(long = "chroma_rounding", alias = "chroma-rounding", value_enum, help_heading = "Raw clips")]
+    chroma_rounding: Option<Rounding>,
 
     /// Feature to compute, may be repeated: motion, float_motion, speed_chroma, speed_temporal, each with options as
     /// NAME=option=value:option=value.
@@ -267,10 +261,30 @@ impl Args {
         }
     }
 
+    /// Options that were given and do nothing here, though no score comes out wrong without them. The `vmaf` command says
+    /// nothing of a format without a report; scripts that go on there go on here.
+    fn without_effect(&self, decoders: [String; 2]) -> Vec<String> {
+        let formats = [("--xml", self.xml), ("--json", self.json), ("--csv", self.csv), ("--sub", self.sub)];
+        let format = formats.into_iter().find(|(_, given)| *given && self.output.is_none());
+        let format = format.map(|(option, _)| {
+            format!("{option} has no effect without a report; name its file with -o, or write -o - for standard output")
+        });
+        let own = |name: &String| matches!(name.as_str(), "yuv4mpeg2" | "raw");
+        let decoder = matches!(self.decoder, Decoder::Ffmpeg) && decoders.iter().all(own);
+        let decoder =
+            decoder.then(|| "--decoder has no effect: jnd itself reads YUV4MPEG2 and raw frames".to_owned());
+        format.into_iter().chain(decoder).collect()
+    }
+
     /// Raw geometry, if any part of it was given.
     fn raw(&self) -> Result<Option<RawGeometry>, Failure> {
         let (width, height, layout, depth) = match (self.width, self.height, self.pixel_format, self.bitdepth)
         {
+            (None, None, None, None) if self.chroma_rounding.is_some() => {
+                let message = "--chroma_rounding has no meaning for clips that are not raw; leave it out, or describe raw \
+                               clips with -w, -h, -p and -b";
+                return Err(Failure::new(USAGE, message));
+            }
             (None, None, None, None) => return Ok(None),
             (Some(w), Some(h), Some(p), Some(b)) => (w, h, p, b),
             _ => {
@@ -293,8 +307,8 @@ impl Args {
             format: PixelFormat::new(layout, depth).map_err(setup)?,
             rate,
             chroma_rounding: match self.chroma_rounding {
-                Rounding::Floor => ChromaRounding::Floor,
-                Rounding::Ceil => ChromaRounding::Ceil,
+                Some(Rounding::Ceil) => ChromaRounding::Ceil,
+                Some(Rounding::Floor) | None => ChromaRounding::Floor,
             },
         }))
     }
@@ -405,17 +419,6 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let mut distorted = open(&args.distorted, &open_options, &stop)?;
     refuse_interlaced(Side::Reference, &*reference)?;
     refuse_interlaced(Side::Distorted, &*distorted)?;
-    let quiet = args.verbosity.quiet;
-    let note = |line: &str| {
-        if !quiet {
-            say::line(format_args!("jnd: {line}"));
-        }
-    };
-    for (side, source) in [(Side::Reference, &reference), (Side::Distorted, &distorted)] {
-        source.notes().iter().for_each(|n| note(&format!("note: {side}: {n}")));
-    }
-    clip::differences(reference.info(), distorted.info()).iter().for_each(|d| note(&format!("warning: {d}")));
-
     let range = ClipRange {
         skip_reference: args.frame_skip_ref,
         skip_distorted: args.frame_skip_dist,
@@ -426,21 +429,32 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     clip::check_comparable(reference.info(), distorted.info()).map_err(failed)?;
     let geometry = Geometry::of_stream(reference.info());
     let (engine, no_card) = engine(&features, geometry, options, args.device()).map_err(failed)?;
-    if let (Some(why), 1..) = (no_card, args.verbosity.verbose) {
-        note(&format!("note: the processor scores: {why}"));
-    }
     let device = engine.device();
-    let mut pair = ClipPair::with_engine(&mut *reference, &mut *distorted, range, engine).map_err(failed)?;
     // A place that cannot be written to is found before the work.
     let mut output = match &args.output {
         Some(path) => Some(OutputFile::create(&Output::from_arg(path), true).map_err(setup)?),
         None => None,
     };
-    let spool = tempfile::tempfile().map_err(|e| setup(format!("temporary directory: {e}")))?;
+    let spool = tempfile::tempfile().map_err(|source| {
+        let path = format!("temporary directory {}", std::env::temp_dir().display());
+        setup(jnd::video::Error::Io { path, source })
+    })?;
     let spool = BufferedSpool::new(spool);
+    let mut progress = Progress::new(args.progress, args.verbosity);
+    let mut remark = |line: &str| progress.remark(format!("jnd: {line}"));
+    let decoders = [reference.decoder(), distorted.decoder()];
+    args.without_effect(decoders).iter().for_each(|w| remark(&format!("warning: {w}")));
+    for (side, source) in [(Side::Reference, &reference), (Side::Distorted, &distorted)] {
+        source.notes().iter().for_each(|n| remark(&format!("note: {side}: {n}")));
+    }
+    clip::differences(reference.info(), distorted.info())
+        .iter()
+        .for_each(|d| remark(&format!("warning: {d}")));
+    if let (Some(why), 1..) = (no_card, args.verbosity.verbose) {
+        remark(&format!("note: the processor scores: {why}"));
+    }
+    let mut pair = ClipPair::with_engine(&mut *reference, &mut *distorted, range, engine).map_err(failed)?;
     let mut report = Report::new(args.format(), args.precision, pair.scorer(), spool);
-
-    let mut progress = Progress::new(args.progress, quiet);
     let total = pair.expected();
     let started = Instant::now();
     let ending = loop {
@@ -454,16 +468,15 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         }
         progress.update(&jnd::Progress { pass: 1, passes: 1, done: pair.scorer().frames(), total });
     };
-    progress.finish();
     let frames = pair.scorer().frames();
     let seconds = started.elapsed().as_secs_f64();
     if frames == 0 {
-        let why = match ending {
-            Ending::Cut(_, e) => e.to_string(),
-            _ => "no frames to score: a clip is empty, or all of it is skipped".into(),
-        };
-        return Err(Failure::new(NO_FRAMES, why));
+        return Err(match ending {
+            Ending::Cut(_, error) => Failure::new(NO_FRAMES, error),
+            _ => Failure::new(NO_FRAMES, "no frames to score: a clip is empty, or all of it is skipped"),
+        });
     }
+    progress.finish();
     let fps = (seconds > 0.0).then(|| frames as f64 / seconds);
     let pooled: Vec<(String, _)> = report.pooled().into_iter().map(|(n, p)| (n.to_owned(), p)).collect();
     match output.take() {
@@ -483,8 +496,13 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
             result.map_err(report_failed)?;
             file.finish().map_err(report_failed)?;
         }
-        None => print_pooled(&pooled)?,
+        None => pooled::print(&pooled, args.precision)?,
     }
+    let note = |line: &str| {
+        if !args.verbosity.quiet {
+            say::line(format_args!("jnd: {line}"));
+        }
+    };
     let pairs = if frames == 1 { "pair" } else { "pairs" };
     let were = if frames == 1 { "was" } else { "were" };
     note(&format!("{frames} {pairs} of frames, {:.1} a second ({device})", fps.unwrap_or(0.0)));
@@ -515,25 +533,6 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         say::line(format_args!("jnd: warning: {warning}"));
     }
     Ok(code)
-}
-
-/// Prints pooled scores to standard output, a metric a line.
-fn print_pooled(pooled: &[(String, Option<jnd::score::Pooled>)]) -> Result<(), Failure> {
-    use std::io::Write;
-    let width = pooled.iter().map(|(n, _)| n.len()).max().unwrap_or(0).max("metric".len());
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{:width$} {:>12} {:>12} {:>12} {:>14}", "metric", "min", "max", "mean", "harmonic mean")?;
-    for (name, pooled) in pooled {
-        if let Some(p) = pooled {
-            writeln!(
-                out,
-                "{name:width$} {:>12.6} {:>12.6} {:>12.6} {:>14.6}",
-                p.min, p.max, p.mean, p.harmonic_mean
-            )?;
-        }
-    }
-    out.flush()?;
-    Ok(())
 }
 
 /// A temporary file behind a write buffer, since frames of a report are small.

@@ -11,7 +11,10 @@ pub enum Unavailable {
     #[error(
         "NVIDIA's driver library is not installed (libcuda.so.1, or nvcuda.dll on Windows); install the NVIDIA driver"
     )]
-    NoLibrary,
+    NoLibrary {
+        /// What the system said of its names.
+        source: LoaderMessage,
+    },
     /// The driver library lacks a function that every driver since 525 has.
     #[error("the driver library has no function {symbol}; install NVIDIA driver 525 or newer")]
     MissingSymbol {
@@ -46,6 +49,26 @@ pub enum Unavailable {
         /// CUDA's name of it.
         name: String,
     },
+}
+
+/// What the system said of a library that it did not load.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct LoaderMessage(pub String);
+
+impl Unavailable {
+    /// The reason in a few words, for a line that says where the work is done.
+    pub fn short(&self) -> &'static str {
+        match self {
+            Self::NotBuilt => "this build has no CUDA",
+            Self::NoLibrary { .. } => "no NVIDIA driver",
+            Self::MissingSymbol { .. } | Self::OldDriver { .. } => "NVIDIA driver too old",
+            Self::Stub => "NVIDIA driver is a stub",
+            Self::NoDevice => "no CUDA device",
+            Self::Hidden { .. } => "cards hidden by CUDA_VISIBLE_DEVICES",
+            Self::NotStarted { .. } => "NVIDIA driver did not start",
+        }
+    }
 }
 
 /// An error of the card.
@@ -132,6 +155,17 @@ pub enum Error {
     /// The operation exists on a card only.
     #[error("{0} needs a card; the host emulation of kernels does not have it")]
     CardOnly(&'static str),
+}
+
+impl Error {
+    /// The reason why the card is not used in a few words, for a line that says what is used instead.
+    pub fn short(&self) -> &'static str {
+        match self {
+            Self::Unavailable(why) => why.short(),
+            Self::Memory { .. } => "too little memory on the card",
+            _ => "the card failed",
+        }
+    }
 }
 
 /// Result of this crate.

@@ -31,7 +31,7 @@ pub use choice::{DeviceChoice, Placed, UnknownDevice};
 pub use context::{Context, HostKernels};
 pub use copy::{CopyJob, CopyPool};
 pub use device::{Device, DeviceInfo, devices, probe};
-pub use error::{Error, Result, Unavailable};
+pub use error::{Error, LoaderMessage, Result, Unavailable};
 pub use graph::Graph;
 pub use module::{Kernel, KernelResources, Module, arg};
 pub use plan::{Arena, MemoryPlan, Part};

@@ -112,7 +112,7 @@ pub enum Error {
     },
     /// A worker thread could not be started.
     #[error("a worker thread could not be started: {0}; use fewer threads")]
-    Threads(std::io::Error),
+    Threads(#[source] std::io::Error),
     /// The check mode found that vector and scalar code differ.
     #[error(
         "frame {frame}, plane {plane}, row {row}: vector and scalar code differ; please report this, and set JND_SIMD=scalar meanwhile"

@@ -243,18 +243,17 @@ pub fn differences(reference: &StreamInfo, distorted: &StreamInfo) -> Vec<String
         notes.push(format!("{what}: {a} in the reference, {b} in the distorted clip"));
     };
     if r.color.range != d.color.range {
-        differ("the range of values differs", format!("{:?}", r.color.range), format!("{:?}", d.color.range));
+        differ("the colour range differs", r.color.range.to_string(), d.color.range.to_string());
     }
     if r.rate != d.rate {
         differ("the frame rate differs", r.rate.to_string(), d.rate.to_string());
     }
     if r.fields != d.fields {
-        differ("the field order differs", format!("{:?}", r.fields), format!("{:?}", d.fields));
+        differ("the field order differs", r.fields.to_string(), d.fields.to_string());
     }
     let tags = |s: &StreamInfo| (s.color.primaries, s.color.transfer, s.color.matrix);
     if tags(r) != tags(d) {
-        let text = |s: &StreamInfo| format!("{}/{}/{}", s.color.primaries, s.color.transfer, s.color.matrix);
-        differ("the colour tags (primaries/transfer/matrix) differ", text(r), text(d));
+        differ("the colour tags (primaries/transfer/matrix) differ", r.color.names(), d.color.names());
     }
     if r.rotation != d.rotation {
         differ(

@@ -64,7 +64,7 @@ pub enum Error {
     #[error("{0}-bit video cannot be scored (8, 10, 12 and 16 bits can)")]
     Depth(u8),
     /// A pixel format without a luma plane.
-    #[error("{0:?} video cannot be scored; convert it to YUV first")]
+    #[error("RGB video cannot be scored; convert it to YUV first")]
     Rgb(Layout),
     /// A chroma feature on video without chroma.
     #[error("{feature} needs chroma, which {format} video does not have")]
@@ -148,7 +148,7 @@ pub enum Error {
     Threads(usize),
     /// A worker thread could not be started.
     #[error("a worker thread could not be started: {0}")]
-    Spawn(std::io::Error),
+    Spawn(#[source] std::io::Error),
     /// A worker thread failed.
     #[error(
         "scoring frame {0} failed unexpectedly; this is a defect in jnd, please report it with the input"

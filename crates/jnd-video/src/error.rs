@@ -100,6 +100,8 @@ pub enum Error {
         path: String,
         /// What needs it: a codec, a container, an option.
         what: String,
+        /// Why the programs are not used.
+        source: FfmpegMissing,
     },
     /// The `ffmpeg` or `ffprobe` program failed.
     #[error("{path}: {program} failed ({status}): {}", source.short())]
@@ -204,6 +206,11 @@ fn plural(n: u64) -> &'static str {
     if n == 1 { "" } else { "s" }
 }
 
+/// Why `ffmpeg` and `ffprobe` are not used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct FfmpegMissing(pub String);
+
 /// What a child process wrote to its standard error.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
@@ -237,6 +244,10 @@ impl Error {
         instead: impl Into<String>,
     ) -> Self {
         Self::Unsupported { path: path.into(), what: what.into(), instead: instead.into() }
+    }
+
+    pub(crate) fn needs_ffmpeg(path: impl Into<String>, what: impl Into<String>) -> Self {
+        Self::NeedsFfmpeg { path: path.into(), what: what.into(), source: crate::ffmpeg::missing() }
     }
 
     /// Whether this is a pipe closed by its reader, which ends a run quietly.

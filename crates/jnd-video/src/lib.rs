@@ -27,7 +27,7 @@ mod stream;
 mod trim;
 mod y4m;
 
-pub use error::{ChildMessage, Error, Result};
+pub use error::{ChildMessage, Error, FfmpegMissing, Result};
 pub use ffmpeg::{Ffmpeg, Program};
 pub use format::{ChromaRounding, Layout, MAX_SIDE, Packing, PixelFormat, PlaneSize, check_size};
 pub use frame::{Buffer, Frame, FrameMut, FrameRef, Plane, PlaneMut, Planes, PlanesMut, Sample, Timestamp};

@@ -55,18 +55,39 @@ impl Isa {
     }
 }
 
+/// A value of `JND_SIMD` that names no vector instructions.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "JND_SIMD is {text:?}, which names no vector instructions; set it to scalar, neon, avx2 or avx512, or unset it"
+)]
+pub struct UnknownLevel {
+    /// The value.
+    pub text: String,
+}
+
 impl Level {
     /// The level every machine has.
     pub const SCALAR: Self = Self(Isa::Scalar);
 
     /// The level to use: the best this machine has, or the one `JND_SIMD` names if that is lower. An unknown name
-    /// counts as unset.
+    /// counts as unset; [`Level::asked`] tells it from one that is.
     pub fn get() -> Self {
         static LEVEL: OnceLock<Level> = OnceLock::new();
         *LEVEL.get_or_init(|| {
-            let wanted = std::env::var("JND_SIMD").ok().and_then(|v| Isa::parse(&v));
+            let wanted = Self::asked().ok().flatten();
             wanted.map_or_else(Self::detected, |isa| Self::detected().lowered_to(isa))
         })
+    }
+
+    /// What `JND_SIMD` names; nothing where it is unset or empty.
+    ///
+    /// # Errors
+    /// A value that is no name.
+    pub fn asked() -> Result<Option<Isa>, UnknownLevel> {
+        match std::env::var_os("JND_SIMD") {
+            Some(text) => named(&text.to_string_lossy()),
+            None => Ok(None),
+        }
     }
 
     /// The best level this machine has.
@@ -113,6 +134,13 @@ impl Level {
     /// The instruction set.
     pub fn isa(self) -> Isa {
         self.0
+    }
+}
+
+fn named(text: &str) -> Result<Option<Isa>, UnknownLevel> {
+    match Isa::parse(text) {
+        None if !text.trim().is_empty() => Err(UnknownLevel { text: text.to_owned() }),
+        isa => Ok(isa),
     }
 }
 
@@ -194,7 +222,8 @@ mod tests {
             assert_eq!(Isa::parse(isa.name()), Some(isa));
             assert!(Level::available().contains(&best_below(isa)), "{isa:?}");
         }
-        assert_eq!(Isa::parse("sse9"), None);
+        assert_eq!((named("AVX2 "), named(" ")), (Ok(Some(Isa::Avx2)), Ok(None)));
+        assert!(named("sse9").unwrap_err().to_string().contains("\"sse9\""));
     }
 
     fn best_below(isa: Isa) -> Level {

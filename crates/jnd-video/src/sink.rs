@@ -120,14 +120,14 @@ pub enum EncoderChoice {
 /// How to create a video.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CreateOptions {
-    /// Codec; by default what the extension says.
+    /// Codec; by default what the extension says. Refused for YUV4MPEG2 and raw frames, as is `crf`.
     pub codec: Option<Codec>,
     /// Constant rate factor, the encoder's own scale (lower is better). 18 by default for H.264. The built-in encoder
     /// takes it as a constant quantiser.
     pub crf: Option<u8>,
     /// Keep every sample as it is (FFV1 in `.mkv`).
     pub lossless: bool,
-    /// Convert to this format before encoding (through `ffmpeg`).
+    /// Convert to this format before encoding (through `ffmpeg`). Refused for YUV4MPEG2 and raw frames of another one.
     pub pix_fmt: Option<PixelFormat>,
     /// Repeat the last column or row where the codec needs even sides.
     pub pad_even: bool,
@@ -176,7 +176,10 @@ pub fn create(output: &Output, info: &StreamInfo, options: &CreateOptions) -> Re
     }
     let extension =
         output.path().map(|p| p.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default());
-    let open = || OutputFile::create(output, options.overwrite);
+    let open = || {
+        check_uncoded(output, info, options)?;
+        OutputFile::create(output, options.overwrite)
+    };
     match extension.as_deref() {
         None | Some("y4m") => {
             Ok(silent(Box::new(Y4mWriter::new(open()?, output.to_string(), info)?), output, options))
@@ -201,6 +204,23 @@ pub fn create(output: &Output, info: &StreamInfo, options: &CreateOptions) -> Re
             };
             Ok(Box::new(FfmpegWriter::new(tools, path, container, info, options)?))
         }
+    }
+}
+
+/// Refuses what only an encoder could do.
+fn check_uncoded(output: &Output, info: &StreamInfo, options: &CreateOptions) -> Result<()> {
+    let codec = options.codec.map(|codec| ("--codec", codec.name().to_owned()));
+    if let Some((option, value)) = codec.or(options.crf.map(|crf| ("--crf", crf.to_string()))) {
+        let legal = "YUV4MPEG2 and raw frames are not compressed; leave it out, or write .mp4, .mkv or .webm";
+        return Err(Error::BadOption { option, value, legal: legal.into() });
+    }
+    match options.pix_fmt {
+        Some(format) if format != info.format => Err(Error::unsupported(
+            output.to_string(),
+            format!("converting {} to {format} for YUV4MPEG2 and raw frames", info.format),
+            "leave --pix-fmt out, or write .mkv --lossless",
+        )),
+        _ => Ok(()),
     }
 }
 
@@ -315,7 +335,7 @@ fn create_builtin(
 
 fn needs_ffmpeg(path: &Path) -> Result<Box<dyn FrameSink>> {
     let extension = path.extension().unwrap_or_default().to_string_lossy();
-    Err(Error::NeedsFfmpeg { path: path.display().to_string(), what: format!("writing .{extension}") })
+    Err(Error::needs_ffmpeg(path.display().to_string(), format!("writing .{extension}")))
 }
 
 /// Whether two paths name one file, be it by another path, a symbolic link or (on Unix) a hard link.

@@ -225,16 +225,13 @@ fn open_builtin(path: &Path, name: String, head: &[u8; 16]) -> Result<Box<dyn Fr
     if matches!(&head[4..8], b"ftyp" | b"moov" | b"mdat" | b"wide" | b"free" | b"skip") {
         return Ok(Box::new(crate::h264::H264Reader::new(path)?));
     }
-    Err(Error::NeedsFfmpeg {
-        path: name,
-        what: format!("{}, which is neither YUV4MPEG2 nor MP4,", kind(head)),
-    })
+    Err(Error::needs_ffmpeg(name, format!("{}, which is neither YUV4MPEG2 nor MP4,", kind(head))))
 }
 
 /// Opens a file with what is built in: in this build nothing beyond YUV4MPEG2 and raw frames.
 #[cfg(not(feature = "h264"))]
 fn open_builtin(_: &Path, name: String, head: &[u8; 16]) -> Result<Box<dyn FrameSource>> {
-    Err(Error::NeedsFfmpeg { path: name, what: format!("{}, which is not YUV4MPEG2,", kind(head)) })
+    Err(Error::needs_ffmpeg(name, format!("{}, which is not YUV4MPEG2,", kind(head))))
 }
 
 /// What a file is by its first bytes.

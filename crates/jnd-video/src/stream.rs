@@ -67,6 +67,16 @@ pub enum ColorRange {
     Full,
 }
 
+impl std::fmt::Display for ColorRange {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Unspecified => "unspecified",
+            Self::Limited => "limited",
+            Self::Full => "full",
+        })
+    }
+}
+
 /// Colour description, in the code points of ITU-T H.273 (2 = unspecified).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ColorTags {
@@ -83,6 +93,14 @@ pub struct ColorTags {
 impl Default for ColorTags {
     fn default() -> Self {
         Self { range: ColorRange::Unspecified, primaries: 2, transfer: 2, matrix: 2 }
+    }
+}
+
+impl ColorTags {
+    /// Names of primaries, transfer and matrix as `ffmpeg` has them: `bt709/bt709/bt709`. A code point without a name is a
+    /// number.
+    pub fn names(&self) -> String {
+        crate::ffmpeg::color_names(self).join("/")
     }
 }
 
@@ -115,6 +133,18 @@ pub enum FieldOrder {
     BottomFirst,
     /// Interlaced in some frames, or in an order not said.
     Mixed,
+}
+
+impl std::fmt::Display for FieldOrder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Unspecified => "unspecified",
+            Self::Progressive => "progressive",
+            Self::TopFirst => "top field first",
+            Self::BottomFirst => "bottom field first",
+            Self::Mixed => "interlaced, in an order not said",
+        })
+    }
 }
 
 impl FieldOrder {

@@ -144,9 +144,13 @@ fn too_little_memory_names_the_file_and_the_ways_out() {
             job.device = DeviceChoice::Auto;
             job.memory = 10_000;
         });
-        let report = got.report.unwrap();
-        let device = &report.applied.device;
-        assert!(device.starts_with("processor") && device.contains("bytes of device memory"), "{device}");
+        let applied = got.report.unwrap().applied;
+        let (device, why) = (&applied.device, applied.no_card.unwrap_or_default());
+        assert!(
+            device.starts_with("processor") && device.ends_with("(too little memory on the card)"),
+            "{device}"
+        );
+        assert!(why.contains("bytes of device memory"), "{why}");
     }
 }
 

@@ -22,11 +22,20 @@ use crate::{Verbosity, interrupt};
 /// How far the measured growth may be from the predicted one. 8-bit rounding of the clip's own half a level is most of it.
 const TOLERANCE: f64 = 0.05;
 
+/// What every demo makes.
+const FILES: [&str; 5] = ["original.y4m", "pulse.y4m", "sway.y4m", "pulse.png", "sway.png"];
+
+/// The clips once more, as files that every player shows; made where H.264 is built in.
+const PLAYABLE: [&str; 3] = ["original.mp4", "pulse.mp4", "sway.mp4"];
+
 /// Arguments of `jnd demo`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Directory for the demo's files; made where it is not there.
+    /// Directory for the demo's files; made where it is not there. An earlier demo's files in it are replaced.
     directory: PathBuf,
+    /// Replace files of the same names that no demo has made, too.
+    #[arg(short = 'y', long)]
+    overwrite: bool,
     #[command(flatten)]
     pub(crate) verbosity: Verbosity,
 }
@@ -57,27 +66,27 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let at = |e: std::io::Error| {
         Failure::from(jnd::Error::from(jnd::video::Error::Io { path: dir.display().to_string(), source: e }))
     };
-    std::fs::create_dir_all(dir).map_err(at)?;
-    let (original, pulse, sway) = (dir.join("original.y4m"), dir.join("pulse.y4m"), dir.join("sway.y4m"));
-    let made = interrupt::Made::new();
     let before = clip::frames().map_err(video)?;
-    made.file(original.clone(), |path| write(&before, path))?;
-    let pulsed = made.file(pulse.clone(), |path| magnify(&original, path, "pulse"))?;
-    let swayed = made.file(sway.clone(), |path| magnify(&original, path, "motion"))?;
+    let (original, pulse, sway) = (dir.join("original.y4m"), dir.join("pulse.y4m"), dir.join("sway.y4m"));
+    let files: Vec<&str> = if jnd::H264_BUILT_IN { [&FILES[..], &PLAYABLE].concat() } else { FILES.to_vec() };
+    if !args.overwrite && !is_clip(&original, &before) {
+        refuse_existing(dir, &files)?;
+    }
+    let made = interrupt::Made::new();
+    made.directory(dir).map_err(at)?;
+    made.file(&original, |path| write(&before, path))?;
+    let pulsed = made.file(&pulse, |path| magnify(&original, path, "pulse"))?;
+    let swayed = made.file(&sway, |path| magnify(&original, path, "motion"))?;
 
     let (pulse_frames, sway_frames) = (read(&pulse)?, read(&sway)?);
     let growth =
         [measure_pulse(&before, &pulse_frames, &pulsed), measure_sway(&before, &sway_frames, &swayed)];
-    made.file(dir.join("pulse.png"), |path| pulse_picture(&before, &pulse_frames).save(path)).map_err(at)?;
-    made.file(dir.join("sway.png"), |path| sway_picture(&before, &sway_frames).save(path)).map_err(at)?;
-    let mut files = vec!["original.y4m", "pulse.y4m", "sway.y4m", "pulse.png", "sway.png"];
+    made.file(&dir.join("pulse.png"), |path| pulse_picture(&before, &pulse_frames).save(path))
+        .map_err(video)?;
+    made.file(&dir.join("sway.png"), |path| sway_picture(&before, &sway_frames).save(path)).map_err(video)?;
     if jnd::H264_BUILT_IN {
-        // The same as files that every player shows.
-        for (frames, name) in
-            [(&before, "original.mp4"), (&pulse_frames, "pulse.mp4"), (&sway_frames, "sway.mp4")]
-        {
-            made.file(dir.join(name), |path| write(frames, path))?;
-            files.push(name);
+        for (name, frames) in PLAYABLE.iter().zip([&before, &pulse_frames, &sway_frames]) {
+            made.file(&dir.join(name), |path| write(frames, path))?;
         }
     }
     made.keep();
@@ -127,6 +136,29 @@ fn text(growth: &[Growth], dir: &Path, files: &[&str]) -> String {
 
 fn video(e: jnd::video::Error) -> Failure {
     Failure::from(jnd::Error::from(e))
+}
+
+/// Whether a file is the demo's own clip, so that an earlier demo has filled its directory.
+fn is_clip(path: &Path, clip: &[Frame]) -> bool {
+    let same = || -> jnd::video::Result<bool> {
+        let mut source = jnd::video::open(&Input::Path(path.to_path_buf()), &OpenOptions::default())?;
+        let mut frame = source.new_frame()?;
+        for want in clip {
+            if !source.read(&mut frame)? || frame != *want {
+                return Ok(false);
+            }
+        }
+        Ok(!source.read(&mut frame)?)
+    };
+    path.is_file() && same().unwrap_or(false)
+}
+
+/// Refuses to replace what is there.
+fn refuse_existing(dir: &Path, files: &[&str]) -> Result<(), Failure> {
+    match files.iter().map(|name| dir.join(name)).find(|path| path.exists()) {
+        Some(path) => Err(video(jnd::video::Error::Exists { path: path.display().to_string() })),
+        None => Ok(()),
+    }
 }
 
 /// Writes frames of the clip, or of what became of it, with what is built in.

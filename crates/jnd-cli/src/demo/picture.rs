@@ -1,10 +1,8 @@
 //! Still pictures of the demo: before and after side by side.
 
-use std::fs::File;
-use std::io::BufWriter;
 use std::path::Path;
 
-use jnd::video::Frame;
+use jnd::video::{Frame, Output, OutputFile};
 
 /// An RGB picture.
 #[derive(Debug)]
@@ -52,16 +50,18 @@ impl Picture {
         }
     }
 
-    /// Writes a PNG file.
-    pub(crate) fn save(&self, path: &Path) -> std::io::Result<()> {
-        let mut encoder =
-            png::Encoder::new(BufWriter::new(File::create(path)?), self.width as u32, self.height as u32);
-        encoder.set_color(png::ColorType::Rgb);
-        encoder.set_depth(png::BitDepth::Eight);
-        let mut writer = encoder.write_header()?;
-        writer.write_image_data(&self.rgb)?;
-        writer.finish()?;
-        Ok(())
+    /// Writes a PNG file; one that is there is replaced.
+    pub(crate) fn save(&self, path: &Path) -> jnd::video::Result<()> {
+        let mut file = OutputFile::create(&Output::Path(path.to_path_buf()), true)?;
+        file.with(|out| {
+            let mut encoder = png::Encoder::new(out, self.width as u32, self.height as u32);
+            encoder.set_color(png::ColorType::Rgb);
+            encoder.set_depth(png::BitDepth::Eight);
+            let mut writer = encoder.write_header()?;
+            writer.write_image_data(&self.rgb)?;
+            Ok(writer.finish()?)
+        })?;
+        file.finish()
     }
 }
 
@@ -79,6 +79,8 @@ fn color(frame: &Frame, x: usize, y: usize) -> [u8; 3] {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::*;
     use jnd::video::{Layout, PixelFormat};
 

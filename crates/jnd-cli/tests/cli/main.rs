@@ -3,10 +3,13 @@
 
 mod arguments;
 mod bench;
+mod demo;
 mod foreign;
 mod formats;
 mod ideal;
 mod known;
+mod messages;
+mod options;
 mod score;
 mod streams;
 mod util;

@@ -5,6 +5,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::util::{Dir, Y4m, clip, jnd, jnd_alone, run, run_with_stdin};
+#[cfg(unix)]
+use crate::util::{ends_within_a_second, signal};
 
 #[test]
 fn a_stream_gives_what_a_file_gives() {
@@ -127,48 +129,6 @@ fn run_to(command: &mut Command, stdout: Stdio) -> (Option<i32>, String) {
     let output = command.stdout(stdout).stderr(Stdio::piped()).spawn().and_then(Child::wait_with_output);
     let output = output.expect("the command ends");
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
-}
-
-#[cfg(unix)]
-fn signal(child: &Child, name: &str) {
-    let status = Command::new("kill").args([name, &child.id().to_string()]).status().expect("kill");
-    assert!(status.success());
-}
-
-#[cfg(unix)]
-fn ends_within_a_second(mut child: Child) -> (Option<i32>, String) {
-    let start = Instant::now();
-    while child.try_wait().expect("its state").is_none() {
-        // A loaded machine may take longer to get round to it; a job that does not listen takes for ever.
-        assert!(start.elapsed() < Duration::from_secs(5), "still running");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    let output = child.wait_with_output().expect("its output");
-    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
-}
-
-#[cfg(unix)]
-#[test]
-fn an_interrupted_demo_leaves_nothing_of_its_own() {
-    let d = Dir::new();
-    std::fs::create_dir(d.path("demo")).expect("a directory");
-    // A file that was there before stays.
-    std::fs::write(d.path("demo/sway.png"), "old").expect("a file");
-    for first in ["original.y4m", "pulse.y4m"] {
-        let mut command = jnd_alone(&["demo", &d.arg("demo")]);
-        let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the command starts");
-        let start = Instant::now();
-        while !d.path("demo").join(first).exists() {
-            assert!(start.elapsed() < Duration::from_secs(60), "the demo made no {first}");
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        signal(&child, "-INT");
-        let (code, stderr) = ends_within_a_second(child);
-        assert_eq!(code, Some(130), "{stderr}");
-        let left: Vec<_> = std::fs::read_dir(d.path("demo")).expect("the directory").collect();
-        assert_eq!(left.len(), 1, "{left:?}");
-        assert_eq!(d.read("demo/sway.png"), b"old");
-    }
 }
 
 #[cfg(unix)]

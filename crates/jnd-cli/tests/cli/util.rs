@@ -3,6 +3,11 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+#[cfg(unix)]
+use std::{
+    process::Child,
+    time::{Duration, Instant},
+};
 
 /// A directory of a test's own, removed at its end.
 pub(crate) struct Dir(tempfile::TempDir);
@@ -110,6 +115,13 @@ impl Ran {
         self
     }
 
+    /// The failure is all there is on standard error: one line.
+    #[track_caller]
+    pub(crate) fn alone(self) -> Self {
+        assert_eq!(self.stderr.lines().count(), 1, "{}", self.stderr);
+        self
+    }
+
     /// Standard error has `text` in it.
     #[track_caller]
     pub(crate) fn says(self, text: &str) -> Self {
@@ -189,6 +201,26 @@ pub(crate) fn have_ffmpeg(test: &str) -> bool {
         eprintln!("{test}: skipped, there is no ffmpeg here");
     }
     both
+}
+
+/// Sends a running command a signal.
+#[cfg(unix)]
+pub(crate) fn signal(child: &Child, name: &str) {
+    let status = Command::new("kill").args([name, &child.id().to_string()]).status().expect("kill");
+    assert!(status.success());
+}
+
+/// The end of a command that was told to stop: its exit code and standard error.
+#[cfg(unix)]
+pub(crate) fn ends_within_a_second(mut child: Child) -> (Option<i32>, String) {
+    let start = Instant::now();
+    while child.try_wait().expect("its state").is_none() {
+        // A loaded machine may take longer to get round to it; a job that does not listen takes for ever.
+        assert!(start.elapsed() < Duration::from_secs(5), "still running");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let output = child.wait_with_output().expect("its output");
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
 /// Runs `ffmpeg` with arguments separated by spaces; `{}` stands for the next of `paths`.

@@ -5,7 +5,7 @@
 #![allow(clippy::missing_safety_doc, reason = "one contract for the whole layer, stated above")]
 
 use super::{Attribute, Handle, Info, Rows, Side};
-use crate::{Error, Result, Unavailable};
+use crate::{Error, LoaderMessage, Result, Unavailable};
 use cudarc::driver::sys;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::OnceLock;
@@ -114,9 +114,16 @@ pub(crate) fn probe() -> Result<usize, Unavailable> {
 fn probe_once() -> Result<usize, Unavailable> {
     let names: &[&str] =
         if cfg!(windows) { &["nvcuda.dll"] } else { &["libcuda.so", "libcuda.so.1", "libnvcuda.so"] };
-    // SAFETY: loading NVIDIA's driver library runs its initialisers, as every CUDA program does.
-    let library = names.iter().find_map(|n| unsafe { libloading::Library::new(*n) }.ok());
-    let Some(library) = library else { return Err(Unavailable::NoLibrary) };
+    let mut said = Vec::new();
+    let library = names.iter().find_map(|n| {
+        // SAFETY: loading NVIDIA's driver library runs its initialisers, as every CUDA program does.
+        let loaded = unsafe { libloading::Library::new(*n) };
+        loaded
+            .map_err(|e| said.push(std::error::Error::source(&e).map_or(e.to_string(), ToString::to_string)))
+            .ok()
+    });
+    let missing = |said: &[String]| Unavailable::NoLibrary { source: LoaderMessage(said.join("; ")) };
+    let Some(library) = library else { return Err(missing(&said)) };
     for symbol in SYMBOLS {
         // SAFETY: the symbol is only looked up, not called.
         if unsafe { library.get::<unsafe extern "C" fn()>(symbol.as_bytes()) }.is_err() {
@@ -125,7 +132,7 @@ fn probe_once() -> Result<usize, Unavailable> {
     }
     // SAFETY: looks for the same library under the names that the bindings use.
     if !unsafe { sys::is_culib_present() } {
-        return Err(Unavailable::NoLibrary);
+        return Err(missing(&said));
     }
     let refused = |code: sys::CUresult| {
         let visible = std::env::var("CUDA_VISIBLE_DEVICES").ok();

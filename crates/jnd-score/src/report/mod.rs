@@ -47,7 +47,8 @@ impl Precision {
     /// Most decimals.
     pub const MAX_DECIMALS: u8 = 30;
 
-    fn format(self, v: f64) -> String {
+    /// A score as it is printed.
+    pub fn format(self, v: f64) -> String {
         match self {
             _ if !v.is_finite() => crate::number::format_g(v),
             Self::Legacy => format_legacy(v),

@@ -33,6 +33,7 @@ impl Running {
         // Ctrl-C is for this process, which then decides what becomes of its children.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        tracing::info!("starting {command:?}");
         let mut child = command
             .stderr(Stdio::piped())
             .spawn()

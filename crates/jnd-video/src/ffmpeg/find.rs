@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use super::media::Media;
-use crate::Result;
+use crate::{FfmpegMissing, Result};
 
 /// A program that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,7 +73,7 @@ impl Ffmpeg {
         }
         // Each takes a while to start, so both are started at once.
         let (ffmpeg, ffprobe) = std::thread::scope(|scope| {
-            let probe = scope.spawn(|| version(&names[1]));
+            let probe = scope.spawn(|| version(&names[1]).ok());
             (ffmpeg(&names[0]), probe.join().ok().flatten())
         });
         let found = ffmpeg.zip(ffprobe).map(|(ffmpeg, ffprobe)| Arc::new(Self { ffmpeg, ffprobe }));
@@ -100,21 +100,37 @@ impl Ffmpeg {
             Ok(said) => said.version.as_deref().map(|v| Program::new(&names[1], v)),
             Err(_) => None,
         };
-        let ffprobe = ffprobe.or_else(|| version(&names[1]));
+        let ffprobe = ffprobe.or_else(|| version(&names[1]).ok());
         let found = ffmpeg.zip(ffprobe).map(|(ffmpeg, ffprobe)| Arc::new(Self { ffmpeg, ffprobe }));
         remember(names, found.clone());
         found.map(|tools| Media::understand(tools, path, said))
     }
 }
 
-/// Starts a program to ask for its version.
-fn version(command: &OsStr) -> Option<Program> {
+/// Starts a program to ask for its version, or says why it has none.
+fn version(command: &OsStr) -> Result<Program, String> {
     if command.is_empty() {
-        return None;
+        return Err("set to nothing".into());
     }
-    let out =
-        Command::new(command).arg("-version").stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
-    Some(Program::new(command, banner(&String::from_utf8_lossy(&out.stdout))?))
+    let out = Command::new(command).arg("-version").stdin(Stdio::null()).stderr(Stdio::null()).output();
+    let out = out.map_err(|e| format!("{} cannot be started: {e}", command.display()))?;
+    match banner(&String::from_utf8_lossy(&out.stdout)) {
+        Some(version) => Ok(Program::new(command, version)),
+        None => Err(format!("{} does not say which version it is", command.display())),
+    }
+}
+
+/// Why the programs are not used.
+pub(crate) fn missing() -> FfmpegMissing {
+    if Ffmpeg::find().is_some() {
+        return FfmpegMissing("both programs are there, but what is built in was asked for".into());
+    }
+    let names = names();
+    let whys = ["JND_FFMPEG", "JND_FFPROBE"].into_iter().zip(&names).filter_map(|(variable, name)| {
+        let why = version(name).err()?;
+        Some(if name.is_empty() { format!("{variable} is {why}") } else { why })
+    });
+    FfmpegMissing(whys.collect::<Vec<_>>().join("; "))
 }
 
 /// The version in `ffmpeg version 5.1.9-0+deb12u1 Copyright ...`.
@@ -184,7 +200,7 @@ fn ffmpeg(command: &OsStr) -> Option<Program> {
     };
     pending
         .and_then(|(encoder, question)| answer(&question, command, encoder).program.clone())
-        .or_else(|| version(command))
+        .or_else(|| version(command).ok())
 }
 
 /// `n9.0.2-17-g2a571b6068` is 9.0; `N-109542-g` and dates are development builds.
@@ -212,9 +228,11 @@ mod tests {
 
     #[test]
     fn an_empty_or_wrong_name_is_no_program() {
-        assert_eq!(version(OsStr::new("")), None);
-        assert_eq!(version(OsStr::new("true")), None);
-        assert_eq!(version(OsStr::new("/nonexistent/ffmpeg")), None);
+        for (name, why) in
+            [("", "nothing"), ("true", "which version"), ("/nonexistent/ffmpeg", "cannot be started")]
+        {
+            assert!(version(OsStr::new(name)).unwrap_err().contains(why), "{name}");
+        }
         assert_eq!(encoder_formats(OsStr::new("true"), "libx264"), None);
         // An answer without a version is not taken for one.
         assert_eq!(ffmpeg(OsStr::new("true")), None);

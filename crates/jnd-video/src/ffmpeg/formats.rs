@@ -1,6 +1,6 @@
 //! Between `ffmpeg`'s names and ours.
 
-use crate::{Layout, PixelFormat};
+use crate::{ColorTags, Layout, PixelFormat};
 
 /// How the pictures of a source are delivered.
 pub(super) struct Delivery {
@@ -144,6 +144,17 @@ fn code(table: &[(&str, u8)], name: Option<&str>) -> u8 {
     name.and_then(|n| table.iter().find(|e| e.0 == n)).map_or(2, |e| e.1)
 }
 
+/// Names of a stream's primaries, transfer and matrix.
+pub(crate) fn color_names(tags: &ColorTags) -> [String; 3] {
+    [(PRIMARIES, tags.primaries), (TRANSFERS, tags.transfer), (MATRICES, tags.matrix)].map(|(table, code)| {
+        match table.iter().find(|e| e.1 == code) {
+            Some((name, _)) => (*name).to_owned(),
+            None if code == 2 => "unspecified".to_owned(),
+            None => code.to_string(),
+        }
+    })
+}
+
 /// Code point of colour primaries; 2 where the name is not known.
 pub(super) fn primaries(name: Option<&str>) -> u8 {
     code(PRIMARIES, name)
@@ -196,6 +207,8 @@ mod tests {
             (primaries(Some("bt2020")), transfer(Some("smpte2084")), matrix(Some("bt2020nc"))),
             (9, 16, 9)
         );
+        let tags = ColorTags { primaries: 9, transfer: 2, matrix: 200, ..ColorTags::default() };
+        assert_eq!(tags.names(), "bt2020/unspecified/200");
         assert_eq!((primaries(None), transfer(Some("reserved")), matrix(Some("gbr"))), (2, 2, 0));
     }
 }

@@ -60,23 +60,20 @@ impl H264Reader {
             found: if mp4.tracks.is_empty() { String::new() } else { format!(" (only {})", codecs()) },
         })?;
         if !matches!(&track.codec, b"avc1" | b"avc3") {
-            return Err(Error::NeedsFfmpeg {
-                path: name,
-                what: format!("{} video", codec_name(track.codec)),
-            });
+            return Err(Error::needs_ffmpeg(name, format!("{} video", codec_name(track.codec))));
         }
         let avc = mp4.avc(track).map_err(|w| Error::broken(&name, format!("MP4 header: {w}")))?;
         let sps = avc.avcc.sequence_parameter_sets.first().and_then(|s| parse_sps(s)).ok_or_else(|| {
             Error::broken(&name, "its H.264 stream has no sequence parameter set that makes sense")
         })?;
         if let Some(what) = sps.obstacle() {
-            return Err(Error::NeedsFfmpeg { path: name, what: format!("{what} video") });
+            return Err(Error::needs_ffmpeg(name, format!("{what} video")));
         }
         let mut info = stream_info(&sps, &avc.colr, avc.pasp)?;
         info.time_base = Rational::new(1, u64::from(track.timescale))?;
-        info.rotation = track.rotation.ok_or_else(|| Error::NeedsFfmpeg {
-            path: name.clone(),
-            what: "a display matrix that mirrors or turns the picture by no quarter turn".into(),
+        info.rotation = track.rotation.ok_or_else(|| {
+            let what = "a display matrix that mirrors or turns the picture by no quarter turn";
+            Error::needs_ffmpeg(name.as_str(), what)
         })?;
         let times = shown(track);
         let seen: Vec<i64> = times.iter().flatten().copied().collect();

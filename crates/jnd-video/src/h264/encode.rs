@@ -67,7 +67,7 @@ impl H264Writer {
     /// Checks everything and prepares encoding.
     pub(crate) fn new(path: &Path, info: &StreamInfo, options: &CreateOptions) -> Result<Self> {
         let name = path.display().to_string();
-        let needs = |what: &str| Err(Error::NeedsFfmpeg { path: name.clone(), what: what.into() });
+        let needs = |what: &str| Err(Error::needs_ffmpeg(name.as_str(), what));
         match options.codec {
             Some(Codec::H264) | None if !options.lossless => {}
             Some(c) if !options.lossless => return needs(&format!("encoding {}", c.name())),
@@ -383,11 +383,9 @@ impl Source {
             Ok(m) => m,
             Err(_) if options.no_audio => return Ok(None),
             Err(Error::Broken { .. }) => {
-                return Err(Error::NeedsFfmpeg {
-                    path: name,
-                    what: "copying the sound out of a file that is not MP4 (or leave it out with --no-audio)"
-                        .into(),
-                });
+                let what =
+                    "copying the sound out of a file that is not MP4 (or leave it out with --no-audio)";
+                return Err(Error::needs_ffmpeg(name, what));
             }
             Err(e) => return Err(e),
         };

@@ -13,7 +13,7 @@ pub(super) enum Engine {
     Processor {
         magnifier: Box<Magnifier>,
         /// Why it is not a card, where that was left to us.
-        no_card: Option<String>,
+        no_card: Option<jnd_magnify::Error>,
     },
     Card {
         session: Box<Session>,
@@ -30,7 +30,7 @@ impl Engine {
         let placed = device.place(|card| Self::card(job, &plan, card));
         let no_card = match placed.map_err(|e| job.at_input(e))? {
             Placed::Card(engine) => return Ok(engine),
-            Placed::Processor(why) => why.map(|e| e.to_string()),
+            Placed::Processor(why) => why,
         };
         let magnifier = Magnifier::new(plan, &Options { threads, memory, ..Options::default() })
             .map_err(|e| job.at_input(e))?;
@@ -67,10 +67,22 @@ impl Engine {
             Self::Processor { magnifier, no_card } => {
                 let (threads, simd) = (magnifier.threads(), jnd_video::simd::Level::get());
                 let s = if threads == 1 { "" } else { "s" };
-                let why = no_card.as_ref().map_or(String::new(), |e| format!(" ({e})"));
+                let why = match no_card {
+                    Some(jnd_magnify::Error::Cuda(e)) => format!(" ({})", e.short()),
+                    Some(_) => " (the card does not take this job)".to_owned(),
+                    None => String::new(),
+                };
                 format!("processor, {threads} thread{s}, vector instructions: {simd}{why}")
             }
             Self::Card { name, .. } => name.clone(),
+        }
+    }
+
+    /// Why it is not a card, where that was left to us.
+    pub(super) fn no_card(&self) -> Option<String> {
+        match self {
+            Self::Processor { no_card, .. } => no_card.as_ref().map(ToString::to_string),
+            Self::Card { .. } => None,
         }
     }
 

@@ -137,6 +137,8 @@ pub struct Applied {
     pub plan: Plan,
     /// Where it is computed, in words.
     pub device: String,
+    /// Why that is no card, where the choice was left to the job; `device` has the reason in short.
+    pub no_card: Option<String>,
     /// Bytes that the magnifier takes.
     pub memory: u64,
     /// Strips in which the picture is worked on, each with its own passes; 1 unless memory is short.
@@ -300,6 +302,7 @@ impl MagnifyFile {
             encoder: sink.encoder(),
             plan: magnifier.plan().clone(),
             device: magnifier.device(),
+            no_card: magnifier.no_card(),
             memory: magnifier.memory(),
             strips: magnifier.strips(),
         }
