@@ -26,7 +26,7 @@ use crate::{Error, Result};
 const SMALL: usize = 16_384;
 
 /// Most frames that are worked on at a time.
-pub(crate) const MAX_BATCH: usize = 8;
+pub(crate) const MAX_BATCH: usize = 4;
 
 /// Threads that a plan's frames are worth, of `threads` that may be used.
 pub(crate) fn useful_threads(plan: &Plan, threads: usize) -> usize {
@@ -183,9 +183,11 @@ fn stage(n: usize, chains: usize, threads: usize, renders: bool) -> Option<(bool
 }
 
 /// A job taken from the queue.
-enum Job<'t, S> {
-    Prepare { chain: usize, band: usize },
-    Render { chain: usize, band: usize, targets: Targets<'t, S> },
+struct Job<'t, S> {
+    chain: usize,
+    band: usize,
+    /// The band's rows of each frame, where it is to be rendered; its levels are to be made where there are none.
+    targets: Targets<'t, S>,
 }
 
 /// Lets waiting threads go when a thread panics in the middle of a frame.
@@ -287,14 +289,14 @@ impl<S: Pixel, P: Ideal> Engine<S, P> {
             let (rendering, chain) = stage(q.stage)?;
             if let Some(band) = q.take(thread) {
                 if !rendering {
-                    return Some(Job::Prepare { chain, band });
+                    return Some(Job { chain, band, targets: ArrayVec::new() });
                 }
                 let rows = &self.chains[chain].rows;
                 // Off the front, or off the back, behind what is left.
                 let before = if thread.is_multiple_of(2) { 0 } else { rows[q.bands.clone()].iter().sum() };
                 let planes = &self.plan.chains()[chain].planes;
                 let targets = q.targets.iter_mut().map(|t| t.cut(planes, before, rows[band])).collect();
-                return Some(Job::Render { chain, band, targets });
+                return Some(Job { chain, band, targets });
             }
             let (rendering, _) = stage(q.stage + 1)?;
             q.stage += 1;
@@ -316,29 +318,26 @@ impl<S: Pixel, P: Ideal> Engine<S, P> {
         let m = Moment { simd: self.simd, index: self.index, place: 0, black, tables: &self.tables };
         let mut clock = Instant::now();
         while let Some(job) = self.next(thread, frames.shrink, queue) {
-            match job {
-                Job::Prepare { chain, band } => {
-                    let (chain, state) = (&chains[chain], &self.chains[chain]);
-                    if !chain.is_copy() {
-                        self.prepare(frames, chain, state, band, &m, &clip, &mut clock);
-                    }
+            let Job { chain, band, mut targets } = job;
+            let (chain, state) = (&chains[chain], &self.chains[chain]);
+            if targets.is_empty() {
+                if !chain.is_copy() {
+                    self.prepare(frames, chain, state, band, &m, &clip, &mut clock);
                 }
-                Job::Render { chain, band, mut targets } => {
-                    let (chain, state) = (&chains[chain], &self.chains[chain]);
-                    let over = || state.ready.load(Ordering::Acquire) || abandoned.load(Ordering::Acquire);
-                    if !over() {
-                        note(&self.spent.render, &mut clock);
-                        self.bell.wait(over);
-                        note(&self.spent.wait, &mut clock);
-                    }
-                    if abandoned.load(Ordering::Acquire) {
-                        return;
-                    }
-                    let coarse = state.coarse();
-                    state.band(band).render(&clip, chain, &m, frames.planes, &coarse, &mut targets);
-                    note(&self.spent.render, &mut clock);
-                }
+                continue;
             }
+            let over = || state.ready.load(Ordering::Acquire) || abandoned.load(Ordering::Acquire);
+            if !over() {
+                note(&self.spent.render, &mut clock);
+                self.bell.wait(over);
+                note(&self.spent.wait, &mut clock);
+            }
+            if abandoned.load(Ordering::Acquire) {
+                return;
+            }
+            let coarse = state.coarse();
+            state.band(band).render(&clip, chain, &m, frames.planes, &coarse, &mut targets);
+            note(&self.spent.render, &mut clock);
         }
     }
 

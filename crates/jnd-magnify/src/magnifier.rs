@@ -17,7 +17,7 @@ use crate::{Error, Result};
 pub struct Options {
     /// Threads, the caller's included; 0 for one on each processor.
     pub threads: usize,
-    /// Frames that [`Magnifier::push_batch`] works on at a time with a causal filter, at most 8; 0 for 1 in a magnifier,
+    /// Frames that [`Magnifier::push_batch`] works on at a time with a causal filter, at most 4; 0 for 1 in a magnifier,
     /// and in [`magnify_clip`] for 2 where frames are so large that it pays. More of them read and write the filter's
     /// memory less often, but each one beyond the first takes about as much memory as half a frame of interleaved
     /// samples, or a whole one of YUV.

@@ -56,7 +56,7 @@ fn batches_change_nothing() {
                         let clip = common::clip(format, w, h, frames, 11);
                         let one = Options { threads: 1, ..Options::default() };
                         let want = run::integers(&s, &source, &one, &clip);
-                        let runs = [(1, 2, &[2][..]), (1, 8, &[3, 1, 5, 20]), (2, 3, &[3]), (5, 8, &[8])];
+                        let runs = [(1, 2, &[2][..]), (1, 4, &[3, 1, 5, 20]), (2, 3, &[3]), (5, 4, &[4])];
                         for (threads, batch, sizes) in runs {
                             let options = Options { threads, batch, ..one };
                             let plan = Plan::new(&s, &source).unwrap();
@@ -83,13 +83,13 @@ fn a_batch_gives_way_to_a_memory_limit() {
     let source = common::source(format, 131, 127, 5);
     let plan = Plan::new(&settings(Pipeline::Motion, FILTERS[0]), &source).unwrap();
     let need = |batch| plan.memory_need(&Options { batch, threads: 1, ..Options::default() });
-    assert!(need(1) == need(0) && need(2) > need(1) && need(8) > need(2));
+    assert!(need(1) == need(0) && need(2) > need(1) && need(4) > need(2));
     let made = |memory| {
-        let options = Options { batch: 8, threads: 1, memory: Some(memory), ..Options::default() };
+        let options = Options { batch: 4, threads: 1, memory: Some(memory), ..Options::default() };
         Magnifier::new(plan.clone(), &options).map(|m| (m.batch(), m.memory()))
     };
-    assert_eq!(made(need(8)).unwrap(), (8, need(8)));
-    assert_eq!(made(need(8) - 1).unwrap(), (1, need(1)));
+    assert_eq!(made(need(4)).unwrap(), (4, need(4)));
+    assert_eq!(made(need(4) - 1).unwrap(), (1, need(1)));
     assert!(matches!(made(need(1) - 1), Err(Error::Memory { .. })));
 }
 

@@ -217,7 +217,7 @@ where
     /// The thread of the step, where it has one.
     fn step(&self) {
         let mut state = self.lock();
-        while !state.over && !(state.ended && state.read.is_empty()) {
+        while !(state.over || state.ended && state.read.is_empty()) {
             state = self.try_step(state).unwrap_or_else(|state| self.wait(state));
         }
     }
