@@ -248,8 +248,11 @@ impl Magnifier {
         self.bytes
     }
 
-    /// A magnifier that is given whole clips.
-    pub(crate) fn for_clip(plan: Plan, options: &Options) -> Result<Self> {
+    /// A magnifier that is given whole clips: where the options leave it open, frames go in batches if that pays.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn for_clip(plan: Plan, options: &Options) -> Result<Self> {
         let batch = match options.batch {
             0 if filter_memory(&plan) >= LARGE_MEMORY => CLIP_BATCH,
             n => n,

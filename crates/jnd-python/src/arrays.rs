@@ -402,25 +402,34 @@ impl Picture {
         scratch: &'a mut Option<Frame>,
         force_copy: bool,
     ) -> jnd::video::Result<FrameRef<'a>> {
-        match self.dense_stride() {
-            Some(stride) if !force_copy => {
-                let planes = match self.element {
-                    // SAFETY: the type is the element's, the stride is its own, the rest is the caller's promise.
-                    Element::U8 => Planes::U8(self.planes(unsafe { self.samples(stride) }, stride)?),
-                    // SAFETY: as above.
-                    _ => Planes::U16(self.planes(unsafe { self.samples(stride) }, stride)?),
-                };
-                FrameRef::new(format, self.width, self.height, planes)
-            }
-            _ => {
-                let frame = self.scratch(format, scratch)?;
-                match frame.buffer_mut() {
-                    Buffer::U8(v) => self.gather(v),
-                    Buffer::U16(v) => self.gather(v),
-                }
-                Ok(frame.view())
-            }
+        // SAFETY: the caller's promise.
+        if let (false, Some(view)) = (force_copy, unsafe { self.dense_view(format) }) {
+            return view;
         }
+        let frame = self.scratch(format, scratch)?;
+        match frame.buffer_mut() {
+            Buffer::U8(v) => self.gather(v),
+            Buffer::U16(v) => self.gather(v),
+        }
+        Ok(frame.view())
+    }
+
+    /// The picture as a frame, where its rows are dense.
+    ///
+    /// # Safety
+    /// The array lives for `'a` and nobody writes to it meanwhile.
+    pub(crate) unsafe fn dense_view<'a>(
+        &self,
+        format: PixelFormat,
+    ) -> Option<jnd::video::Result<FrameRef<'a>>> {
+        let stride = self.dense_stride()?;
+        let planes = match self.element {
+            // SAFETY: the type is the element's, the stride is its own, the rest is the caller's promise.
+            Element::U8 => self.planes(unsafe { self.samples(stride) }, stride).map(Planes::U8),
+            // SAFETY: as above.
+            _ => self.planes(unsafe { self.samples(stride) }, stride).map(Planes::U16),
+        };
+        Some(planes.and_then(|p| FrameRef::new(format, self.width, self.height, p)))
     }
 
     fn planes<'a, T>(&self, samples: &'a [T], stride: usize) -> jnd::video::Result<[Plane<'a, T>; 3]> {

@@ -110,6 +110,36 @@ pub(crate) unsafe fn push_picture(
     Ok(())
 }
 
+/// Magnifies some pictures from picture `t` on, and says how many.
+///
+/// # Safety
+/// As for [`run`].
+unsafe fn push_batch(
+    m: &mut Magnifier,
+    format: PixelFormat,
+    clip: &Clip,
+    out: &Clip,
+    t: usize,
+    scratch: &mut Scratch,
+) -> Result<usize, jnd::magnify::Error> {
+    let these = t..clip.frames().min(t + m.batch());
+    if these.len() > 1 && out.picture(t).element() != Element::F32 {
+        // SAFETY: the caller's promise.
+        let frames = these.clone().map(|t| unsafe { clip.picture(t).dense_view(format) });
+        let frames: Option<jnd::video::Result<Vec<_>>> = frames.collect();
+        // SAFETY: the caller's promise; pictures of one array share no bytes.
+        let targets = these.clone().map(|t| unsafe { out.picture(t).view_mut(format) });
+        let targets: Option<jnd::video::Result<Vec<_>>> = targets.collect();
+        if let (Some(frames), Some(targets)) = (frames, targets) {
+            m.push_batch(&frames?, &mut targets?)?;
+            return Ok(these.len());
+        }
+    }
+    // SAFETY: the caller's promise.
+    unsafe { push_picture(m, format, &clip.picture(t), &out.picture(t), scratch, false)? };
+    Ok(1)
+}
+
 /// Magnifies a whole clip: a loop over its frames, once for a causal filter, twice (or, under a memory limit, twice for
 /// each strip) for the ideal one.
 ///
@@ -123,7 +153,7 @@ unsafe fn run(
     progress: Option<Progress>,
 ) -> Result<(), Stop> {
     let format = plan.source().format;
-    let mut m = Magnifier::new(plan, options)?;
+    let mut m = Magnifier::for_clip(plan, options)?;
     let passes = if m.needs_two_passes() { 2 * m.strips() } else { 1 };
     let mut watch = Watch::new(progress, Some((passes * clip.frames()) as u64));
     let mut scratch = Scratch::default();
@@ -136,10 +166,14 @@ unsafe fn run(
             }
             m.begin_render()?;
         }
-        for t in 0..clip.frames() {
+        let mut t = 0;
+        while t < clip.frames() {
             // SAFETY: the caller's promise.
-            unsafe { push_picture(&mut m, format, &clip.picture(t), &out.picture(t), &mut scratch, false)? };
-            watch.step()?;
+            let n = unsafe { push_batch(&mut m, format, clip, out, t, &mut scratch)? };
+            for _ in 0..n {
+                watch.step()?;
+            }
+            t += n;
         }
         if !m.next_strip()? {
             return Ok(());

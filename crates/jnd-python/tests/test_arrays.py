@@ -54,6 +54,21 @@ def test_layouts(channels, dtype, filter):
         assert np.array_equal(out32, floats), name
 
 
+def test_large_clips_are_their_frames_one_by_one():
+    # So large that the arrays' frames are taken several at a time, where they lie; five of them, which is odd.
+    clip = moving_clip(5, 1100, 1600)
+    with jnd.Magnifier(fps=30, alpha=20) as m:
+        want = np.stack([m.push(frame) for frame in clip])
+    assert not np.array_equal(want, clip)
+    assert np.array_equal(jnd.magnify(clip, fps=30, alpha=20), want)
+    wide = np.full((5, 1110, 1610, 3), 77, np.uint8)
+    out = wide[:, 3:1103, 4:1604]
+    backwards = np.ascontiguousarray(clip[:, ::-1])[:, ::-1]
+    assert jnd.magnify(backwards, fps=30, alpha=20, out=out) is out
+    assert np.array_equal(out, want)
+    assert (wide[:, :3] == 77).all() and (wide[:, :, 1604:] == 77).all()
+
+
 def test_what_surrounds_the_result_is_untouched():
     clip = moving_clip(5, 20, 30)
     big = np.full((9, 30, 40, 3), 77, np.uint8)
