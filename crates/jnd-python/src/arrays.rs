@@ -230,6 +230,12 @@ impl Clip {
         (low, high)
     }
 
+    /// Whether each picture's range of addresses ends before the next one's begins.
+    pub(crate) fn is_apart(&self) -> bool {
+        let (low, high) = Self { frames: 1, ..*self }.extent();
+        self.frames == 1 || self.step_t.abs() > high - low
+    }
+
     /// Whether two clips may share bytes: their address ranges meet.
     pub(crate) fn may_overlap(&self, other: &Self) -> bool {
         let ((a, b), (c, d)) = (self.extent(), other.extent());

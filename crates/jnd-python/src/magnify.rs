@@ -123,11 +123,11 @@ unsafe fn push_batch(
     scratch: &mut Scratch,
 ) -> Result<usize, jnd::magnify::Error> {
     let these = t..clip.frames().min(t + m.batch());
-    if these.len() > 1 && out.picture(t).element() != Element::F32 {
+    if these.len() > 1 && out.element() != Element::F32 && out.is_apart() {
         // SAFETY: the caller's promise.
         let frames = these.clone().map(|t| unsafe { clip.picture(t).dense_view(format) });
         let frames: Option<jnd::video::Result<Vec<_>>> = frames.collect();
-        // SAFETY: the caller's promise; pictures of one array share no bytes.
+        // SAFETY: the caller's promise; the ranges of these pictures do not meet.
         let targets = these.clone().map(|t| unsafe { out.picture(t).view_mut(format) });
         let targets: Option<jnd::video::Result<Vec<_>>> = targets.collect();
         if let (Some(frames), Some(targets)) = (frames, targets) {

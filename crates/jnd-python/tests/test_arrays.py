@@ -67,6 +67,10 @@ def test_large_clips_are_their_frames_one_by_one():
     assert jnd.magnify(backwards, fps=30, alpha=20, out=out) is out
     assert np.array_equal(out, want)
     assert (wide[:, :3] == 77).all() and (wide[:, :, 1604:] == 77).all()
+    # Row by row in turn: the frames' ranges of addresses meet, so that they are taken one at a time.
+    woven = np.zeros((1100, 5, 1600, 3), np.uint8).transpose(1, 0, 2, 3)
+    assert jnd.magnify(clip, fps=30, alpha=20, out=woven) is woven
+    assert np.array_equal(woven, want)
 
 
 def test_what_surrounds_the_result_is_untouched():
