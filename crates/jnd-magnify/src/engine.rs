@@ -447,3 +447,27 @@ impl<S: Pixel, P: Ideal> Work for Engine<S, P> {
         self.build(strip);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_chain_is_made_and_then_rendered_once() {
+        for (chains, threads) in [(1, 1), (1, 2), (2, 1), (2, 3), (3, 1), (3, 2)] {
+            for renders in [true, false] {
+                let stages: Vec<_> = (0..).map_while(|n| stage(n, chains, threads, renders)).collect();
+                assert_eq!(stages.len(), if renders { 2 * chains } else { chains });
+                let at = |render, chain| stages.iter().position(|&s| s == (render, chain));
+                for c in 0..chains {
+                    let (made, rendered) = (at(false, c).unwrap(), at(true, c));
+                    assert!(rendered.is_some() == renders && rendered.is_none_or(|r| made < r));
+                    // With other threads the next chain is made before this one is rendered.
+                    if let (Some(r), Some(next)) = (rendered, at(false, c + 1)) {
+                        assert_eq!(next < r, threads > 1);
+                    }
+                }
+            }
+        }
+    }
+}

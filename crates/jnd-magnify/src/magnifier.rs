@@ -19,8 +19,8 @@ pub struct Options {
     pub threads: usize,
     /// Frames that [`Magnifier::push_batch`] works on at a time with a causal filter, at most 4; 0 for 1 in a magnifier,
     /// and in [`magnify_clip`] for 2 where frames are so large that it pays. More of them read and write the filter's
-    /// memory less often, but each one beyond the first takes about as much memory as half a frame of interleaved
-    /// samples, or a whole one of YUV.
+    /// memory less often, but each one beyond the first takes about as much memory as a frame (0.7 to 1.4 of one in
+    /// motion, a quarter of one at most in colour).
     pub batch: usize,
     /// Most bytes to allocate. The ideal filter then works in strips of the picture, at the price of more passes.
     pub memory: Option<u64>,
@@ -173,7 +173,8 @@ fn strips(plan: &Plan, threads: usize, batch: usize, memory: Option<u64>) -> Res
 }
 
 impl Plan {
-    /// Bytes a magnifier on the processor allocates for this plan, whole frames at a time.
+    /// Bytes a magnifier on the processor allocates for this plan, whole frames at a time. With a batch of 0 those are single
+    /// frames; [`magnify_clip`] may take two.
     pub fn memory_need(&self, options: &Options) -> u64 {
         strips(self, options.thread_count(), options.batch_for(self), None).map_or(0, |s| s.1)
     }

@@ -78,6 +78,44 @@ fn batches_change_nothing() {
 }
 
 #[test]
+fn batches_floats_and_resets_mix() {
+    for format in common::formats() {
+        for (pipeline, filter) in [(Pipeline::Motion, FILTERS[0]), (Pipeline::Color, FILTERS[1])] {
+            let s = Settings { chroma: 0.3, init: Init::Zero, ..settings(pipeline, filter) };
+            let source = common::source(format, 131, 127, 9);
+            let clip = common::clip(format, 131, 127, 9, 5);
+            let want = run::both(&s, &source, &Options { threads: 1, ..Options::default() }, &clip);
+            let options = Options { threads: 3, batch: 3, ..Options::default() };
+            let mut m = Magnifier::new(Plan::new(&s, &source).unwrap(), &options).unwrap();
+            let input = run::frames(&source, &clip);
+            let views: Vec<_> = input.iter().map(Frame::view).collect();
+            // Broken off behind a batch and behind a single frame, then to the end.
+            for parts in [&[2][..], &[3, 0], &[0, 3, 2, 0, 0, 1]] {
+                let mut t = 0;
+                for &n in parts {
+                    if n == 0 {
+                        let mut out = vec![0.0; clip[t].len()];
+                        run::push_f32(&mut m, &source, &clip[t], &mut out);
+                        assert!(out == want.floats[t], "{format} {pipeline:?} {parts:?} {t}");
+                        t += 1;
+                        continue;
+                    }
+                    let mut out = input[..n].to_vec();
+                    let mut targets: Vec<_> = out.iter_mut().map(Frame::view_mut).collect();
+                    m.push_batch(&views[t..t + n], &mut targets).unwrap();
+                    for out in &out {
+                        assert!(run::samples(out) == want.samples[t], "{format} {pipeline:?} {parts:?} {t}");
+                        t += 1;
+                    }
+                }
+                assert!(t == 9 || parts.len() < 3);
+                m.reset();
+            }
+        }
+    }
+}
+
+#[test]
 fn a_batch_gives_way_to_a_memory_limit() {
     let format = PixelFormat::new(Layout::Yuv420, 8).unwrap();
     let source = common::source(format, 131, 127, 5);

@@ -1,6 +1,6 @@
 //! Copies a video frame by frame: `copy IN OUT [builtin] [lossless] [pad] [no-audio] [overwrite] [start=S] [end=S] [crf=N] [pix=NAME]`.
 //!
-//! Shows how the reader, the queues and the writer fit together, and measures what they cost.
+//! Shows how a reader and a writer fit together, and measures what they cost.
 
 use std::time::Instant;
 

@@ -286,8 +286,9 @@ where
 }
 
 /// Sends every frame of `source` through `step` (input, output) to `sink`, which takes frames of `out`; reading, the
-/// step and writing overlap, on threads of their own. The output frame comes with the input's timestamp. `tick` is called on
-/// the caller's thread, once for every frame, when the frame is made or soon after.
+/// step and writing overlap, on threads other than the caller's; `step` may be called on one and then on another. The output
+/// frame comes with the input's timestamp. `tick` is called on the caller's thread, once for every frame, when the frame is
+/// made or soon after.
 ///
 /// # Errors
 /// The first error of source, step or sink; the output is then removed. A cut input is no error here: the output is

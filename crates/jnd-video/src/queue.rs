@@ -13,7 +13,7 @@ use crate::{Error, Frame, FrameSink, FrameSource, Result, StreamInfo};
 /// How often a waiting thread looks whether it should stop.
 pub(crate) const POLL: Duration = Duration::from_millis(50);
 
-/// How long a dropped writer waits for its thread to remove the partial output.
+/// How long a writing thread has to remove its partial output before nobody waits any longer.
 pub(crate) const GRACE: Duration = Duration::from_millis(800);
 
 /// Frames in flight on each side unless told otherwise: enough that bursts of a codec hold nothing up.

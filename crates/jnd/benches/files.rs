@@ -15,7 +15,8 @@
 //!
 //! Frames are swapped between reader and writer, never copied. Seconds run from before the input is opened to after the
 //! output is complete; `start` is the part before the first frame is done. `cpu` counts this process and those it started,
-//! `own` this process alone, `thread` the thread that magnifies (or hands frames on) alone. `peak` is the most memory resident, above what the process had before the job.
+//! `own` this process alone, `thread` the calling thread alone, which hands the frames on, but in `magnify` only counts them.
+//! `peak` is the most memory resident, above what the process had before the job.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

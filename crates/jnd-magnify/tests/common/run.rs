@@ -37,7 +37,7 @@ fn push(m: &mut Magnifier, s: &Source, frame: &[u16], out: &mut [u16]) {
     });
 }
 
-fn push_f32(m: &mut Magnifier, s: &Source, frame: &[u16], out: &mut [f32]) {
+pub(crate) fn push_f32(m: &mut Magnifier, s: &Source, frame: &[u16], out: &mut [f32]) {
     let mut rest = out;
     let shapes = plane_shapes(s.format, s.width, s.height);
     let mut planes = std::array::from_fn(|p| match shapes.get(p) {
@@ -122,21 +122,32 @@ pub(crate) fn compare(s: &Source, out: &Output, want: &[Vec<f64>]) -> Result<(),
     Ok(())
 }
 
+/// A clip's frames.
+pub(crate) fn frames(s: &Source, clip: &[Vec<u16>]) -> Vec<Frame> {
+    let frame = |samples: &Vec<u16>| {
+        let mut frame = Frame::new(s.format, s.width, s.height).unwrap();
+        match frame.buffer_mut() {
+            Buffer::U8(v) => v.copy_from_slice(&narrow(samples)),
+            Buffer::U16(v) => v.copy_from_slice(samples),
+        }
+        frame
+    };
+    clip.iter().map(frame).collect()
+}
+
+/// The samples of a frame.
+pub(crate) fn samples(f: &Frame) -> Vec<u16> {
+    match f.buffer() {
+        Buffer::U8(v) => v.iter().map(|&x| u16::from(x)).collect(),
+        Buffer::U16(v) => v.clone(),
+    }
+}
+
 /// The same in batches of the sizes given, over and over.
 pub(crate) fn batches(m: &mut Magnifier, s: &Source, clip: &[Vec<u16>], sizes: &[usize]) -> Vec<Vec<u16>> {
-    let empty = || Frame::new(s.format, s.width, s.height).unwrap();
-    let input: Vec<Frame> = clip
-        .iter()
-        .map(|samples| {
-            let mut frame = empty();
-            match frame.buffer_mut() {
-                Buffer::U8(v) => v.copy_from_slice(&narrow(samples)),
-                Buffer::U16(v) => v.copy_from_slice(samples),
-            }
-            frame
-        })
-        .collect();
-    let mut output: Vec<Frame> = clip.iter().map(|_| empty()).collect();
+    let input = frames(s, clip);
+    let mut output: Vec<Frame> =
+        clip.iter().map(|_| Frame::new(s.format, s.width, s.height).unwrap()).collect();
     let views: Vec<_> = input.iter().map(Frame::view).collect();
     if m.needs_two_passes() {
         views.iter().for_each(|f| m.observe(f).unwrap());
@@ -153,9 +164,5 @@ pub(crate) fn batches(m: &mut Magnifier, s: &Source, clip: &[Vec<u16>], sizes: &
             break;
         }
     }
-    let samples = |f: &Frame| match f.buffer() {
-        Buffer::U8(v) => v.iter().map(|&x| u16::from(x)).collect(),
-        Buffer::U16(v) => v.clone(),
-    };
     output.iter().map(samples).collect()
 }

@@ -1,4 +1,4 @@
-//! Magnifying a video file or stream: reader, engine and writer, on threads of their own.
+//! Magnifying a video file or stream: reader, engine and writer, all at the same time.
 
 mod drop_last;
 mod engine;
