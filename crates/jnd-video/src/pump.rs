@@ -41,7 +41,8 @@ pub struct PumpOptions {
     pub depth: Option<usize>,
     /// Whether the step has a thread of its own; `None` where there are three processors or more.
     pub step_thread: Option<bool>,
-    /// Set it to end the run with [`Error::Interrupted`].
+    /// Set it to end the run with [`Error::Interrupted`]. Where a sink takes long to finish, the output may still be
+    /// completed by its thread after that.
     pub stop: Option<Arc<AtomicBool>>,
 }
 

@@ -15,8 +15,7 @@
 //!
 //! Frames are swapped between reader and writer, never copied. Seconds run from before the input is opened to after the
 //! output is complete; `start` is the part before the first frame is done. `cpu` counts this process and those it started,
-//! `own` this process alone, `thread` the calling thread alone, which hands the frames on, but in `magnify` only counts them.
-//! `peak` is the most memory resident, above what the process had before the job.
+//! `own` this process alone. `peak` is the most memory resident, above what the process had before the job.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -104,7 +103,7 @@ impl Setup {
             ("recode", Some(path)) => load(path)?,
             _ => Vec::new(),
         };
-        let before = (cpu()?, resident("VmRSS:")?, thread()?);
+        let before = (cpu()?, resident("VmRSS:")?);
         let began = Instant::now();
         let mut first = None;
         let mut stamp = || _ = first.get_or_insert_with(|| began.elapsed().as_secs_f64());
@@ -122,8 +121,7 @@ impl Setup {
         let after = cpu()?;
         let peak = resident("VmHWM:")?.saturating_sub(before.1);
         let (own, all) = (after.0 - before.0.0, after.1 - before.0.1);
-        let thread = thread()? - before.2;
-        println!("{frames} {seconds} {} {all} {own} {peak} {thread}", first.unwrap_or(0.0));
+        println!("{frames} {seconds} {} {all} {own} {peak}", first.unwrap_or(0.0));
         Ok(())
     }
 
@@ -158,7 +156,7 @@ impl Setup {
         let magnified = directory.path().join("magnified.y4m");
         jnd::magnify_file(&self.magnify(&magnified)?, &mut |_| {})?;
         let program = std::env::current_exe()?;
-        let mut taken: [Vec<[f64; 7]>; 3] = Default::default();
+        let mut taken: [Vec<[f64; 6]>; 3] = Default::default();
         for _ in 0..self.runs {
             for (job, taken) in JOBS.iter().zip(&mut taken) {
                 // Replacing a file makes some file systems write it out first; a new one costs each job the same.
@@ -180,12 +178,11 @@ impl Setup {
         );
         for (job, taken) in JOBS.iter().zip(&taken) {
             let of = |i: usize| sorted(taken.iter().map(|t| t[i]));
-            let [frames, seconds, start, cpu, own, peak, thread] =
-                [0, 1, 2, 3, 4, 5, 6].map(|i| middle(&of(i)));
+            let [frames, seconds, start, cpu, own, peak] = [0, 1, 2, 3, 4, 5].map(|i| middle(&of(i)));
             let all = of(1);
             let (least, most) = (all[0], all[all.len() - 1]);
             println!(
-                "{job:8} {frames:7}  {seconds:7.3}  {least:6.3} to {most:6.3}  {start:6.3} {cpu:6.2} {own:6.2}  {thread:6.3}  {:7.1}",
+                "{job:8} {frames:7}  {seconds:7.3}  {least:6.3} to {most:6.3}  {start:6.3} {cpu:6.2} {own:6.2}  {:7.1}",
                 peak / 1e6
             );
         }
@@ -222,13 +219,6 @@ fn cpu() -> Result<(f64, f64), Failure> {
     };
     let own = (user + system) / 100.0;
     Ok((own, own + (children_user + children_system) / 100.0))
-}
-
-/// Seconds of processor time of this thread.
-fn thread() -> Result<f64, Failure> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat")?;
-    let nanoseconds: f64 = text.split_whitespace().next().ok_or("no times in schedstat")?.parse()?;
-    Ok(nanoseconds * 1e-9)
 }
 
 /// A line of bytes in `/proc/self/status`.
