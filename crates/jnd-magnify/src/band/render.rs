@@ -116,12 +116,7 @@ impl<S: Pixel, P: Ideal> ChainBand<S, P> {
                 let x = frame[p].row(y);
                 match target {
                     Target::Integer(t) => {
-                        if y + 2 - start < t[p].height() {
-                            prefetch::write(t[p].row_mut(y + 2 - start));
-                        }
-                        if y + 2 < frame[p].height() {
-                            prefetch::read(frame[p].row(y + 2));
-                        }
+                        look_ahead(&frame[p], &mut t[p], y, start);
                         render::integer(m.simd, x, clip.shift, delta, clip.max, t[p].row_mut(y - start));
                     }
                     Target::Float(t) => {
@@ -153,13 +148,7 @@ impl<S: Pixel, P: Ideal> ChainBand<S, P> {
             if i < level.parts {
                 enlarge_part(m, up, y, i, sums);
             }
-            if y + 2 < frame[p].height() {
-                prefetch::read(frame[p].row(y + 2));
-            }
-            let ahead = y + 2 - self.layout.out.start;
-            if ahead < target[p].height() {
-                prefetch::write(target[p].row_mut(ahead));
-            }
+            look_ahead(&frame[p], &mut target[p], y, self.layout.out.start);
             let channels = (level.channels, chain.levels[0].channels);
             let out = target[p].row_mut(y - self.layout.out.start);
             render::enlarged(m.simd, sums, channels, frame[p].row(y), clip.shift, clip.max, out);
@@ -230,6 +219,18 @@ impl<S: Pixel, P: Ideal> ChainBand<S, P> {
         } else {
             enlarge::bilinear_vertical(m.simd, a, b, tap.a, tap.b, &mut s.delta[..n]);
         }
+    }
+}
+
+/// Brings into the cache what the row after the next one takes. `target` begins with row `start`.
+#[inline(always)]
+fn look_ahead<S>(frame: &Plane<'_, S>, target: &mut PlaneMut<'_, S>, y: usize, start: usize) {
+    let ahead = y + 2;
+    if ahead < frame.height() {
+        prefetch::read(frame.row(ahead));
+    }
+    if ahead - start < target.height() {
+        prefetch::write(target.row_mut(ahead - start));
     }
 }
 
