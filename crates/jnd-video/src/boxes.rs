@@ -104,6 +104,30 @@ pub(crate) fn read_moov(file: &mut (impl Read + Seek)) -> std::io::Result<Option
     Ok(moov)
 }
 
+/// Whether a file is boxes from its start to its very end, one of them the header and one the samples.
+pub(crate) fn is_whole(file: &mut (impl Read + Seek)) -> std::io::Result<bool> {
+    let end = file.seek(SeekFrom::End(0))?;
+    let (mut at, mut moov, mut mdat) = (0, false, false);
+    while at < end {
+        file.seek(SeekFrom::Start(at))?;
+        let mut head = [0; 16];
+        let got = crate::source::read_up_to(file, &mut head)?;
+        let [a, b, c, d, kind @ ..] = head;
+        let (size, header) = match u32::from_be_bytes([a, b, c, d]) {
+            0 => (end - at, 8),
+            1 => (kind[4..].iter().fold(0, |s, &b| s << 8 | u64::from(b)), 16),
+            size => (u64::from(size), 8),
+        };
+        if got < header || size < header as u64 || size > end - at {
+            return Ok(false);
+        }
+        moov |= kind.starts_with(b"moov");
+        mdat |= kind.starts_with(b"mdat");
+        at += size;
+    }
+    Ok(moov && mdat)
+}
+
 /// Appends a box.
 #[cfg(any(feature = "h264", test))]
 pub(crate) fn put_box(out: &mut Vec<u8>, kind: &[u8; 4], fill: impl FnOnce(&mut Vec<u8>)) {
@@ -119,6 +143,22 @@ pub(crate) fn put_box(out: &mut Vec<u8>, kind: &[u8; 4], fill: impl FnOnce(&mut 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_whole_file_ends_with_a_box() {
+        let mut data = Vec::new();
+        for (kind, bytes) in [(b"ftyp", 8), (b"moov", 20), (b"free", 0), (b"mdat", 30)] {
+            put_box(&mut data, kind, |o| o.extend(vec![0; bytes]));
+        }
+        let whole = |data: &[u8]| is_whole(&mut std::io::Cursor::new(data)).unwrap();
+        assert!(whole(&data));
+        assert!((0..data.len()).all(|n| !whole(&data[..n])));
+        // Without the header, and with samples that go on to the end, as before the file is ended.
+        let mut open = Vec::new();
+        put_box(&mut open, b"ftyp", |o| o.extend([0; 8]));
+        open.extend(*b"\0\0\0\0mdat1234");
+        assert!(!whole(&open));
+    }
 
     #[test]
     fn boxes_that_claim_too_much_are_not_there() {

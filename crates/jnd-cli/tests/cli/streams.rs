@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::util::{Dir, Y4m, clip, jnd, jnd_alone, run, run_with_stdin};
+use crate::util::{Dir, Y4m, clip, ff, have_ffmpeg, jnd, jnd_alone, run, run_with_stdin};
 #[cfg(unix)]
 use crate::util::{ends_within_a_second, signal};
 
@@ -229,6 +229,34 @@ fn a_limit_on_file_size_is_an_ordinary_error() {
     shell.args([&input, &d.arg("out.y4m")]).stdin(Stdio::null());
     run(&mut shell).fails(1, &["out.y4m", "File too large"]);
     assert_eq!(d.files(), ["in.y4m"]);
+}
+
+/// `ffmpeg` exits with 0 and says nothing where only its last writes fail.
+#[cfg(unix)]
+#[test]
+fn what_ffmpeg_could_not_write_to_the_end_is_no_output() {
+    if !have_ffmpeg("last writes") {
+        return;
+    }
+    let d = Dir::new();
+    let input = d.arg("in.mkv");
+    ff("-f lavfi -i testsrc2=size=320x240:rate=30:duration=1 -c:v ffv1 {}", &[&input]);
+    for name in ["out.mp4", "out.mov", "out.mkv", "out.webm"] {
+        let output = d.arg(name);
+        run(&mut jnd(&["magnify", &input, &output])).ok();
+        // Blocks are of 512 or 1024 bytes.
+        let blocks = (d.read(name).len() - 1) / 1024;
+        d.write(name, b"old");
+        for limit in [blocks, blocks - 1, blocks * 19 / 20, blocks * 3 / 4] {
+            let mut shell = Command::new("bash");
+            let line = format!("ulimit -f {limit}; exec \"$0\" magnify \"$1\" \"$2\" -y");
+            shell.args(["-c", &line, env!("CARGO_BIN_EXE_jnd"), &input, &output]).stdin(Stdio::null());
+            let ran = run(&mut shell).fails(1, &[name, "File too large"]);
+            assert!(!ran.stderr.contains("repeated") && !ran.stderr.contains("trailer"), "{}", ran.stderr);
+            assert_eq!(d.read(name), b"old", "{name} {limit}");
+        }
+    }
+    assert_eq!(d.files(), ["in.mkv", "out.mkv", "out.mov", "out.mp4", "out.webm"]);
 }
 
 #[test]

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, Command, Stdio};
 use std::sync::Arc;
 
-use super::child::{Running, enlarge_pipe};
+use super::child::{Ended, Running, enlarge_pipe};
 use super::plan::{self, Container};
-use super::{Ffmpeg, Media, file_argument};
+use super::{Ffmpeg, Media, file_argument, whole};
 use crate::adapt::Adapter;
 use crate::nut::{NutStream, NutWriter};
 use crate::output::{TemporaryPath, is_special};
@@ -22,6 +22,7 @@ pub(crate) struct FfmpegWriter {
     adapter: Adapter,
     info: StreamInfo,
     temporary: Option<TemporaryPath>,
+    container: Container,
     /// Ticks of the file for each of the stream's.
     scale: i64,
     /// Rotation to write into the file's header when it is complete.
@@ -124,6 +125,7 @@ impl FfmpegWriter {
             adapter,
             info: info.clone(),
             temporary,
+            container,
             scale,
             rotation: if turn { 0 } else { info.rotation },
             encoder: format!("ffmpeg {} ({encoder})", tools.ffmpeg.short()),
@@ -141,8 +143,16 @@ impl FfmpegWriter {
         }
         self.nut = None;
         match self.running.wait() {
-            Ok(ended) => self.running.failure(&ended),
+            Ok(ended) => self.failure(&ended),
             Err(e) => e,
+        }
+    }
+
+    /// The error of a program that has ended badly. A full disk needs no more words than that.
+    fn failure(&self, ended: &Ended) -> Error {
+        match whole::no_room(&ended.lines) {
+            Some(e) => Error::io(&self.name, e),
+            None => self.running.failure(ended),
         }
     }
 }
@@ -165,9 +175,10 @@ impl FrameSink for FfmpegWriter {
         self.nut = None;
         let ended = self.running.wait()?;
         if !ended.status.success() {
-            return Err(self.running.failure(&ended));
+            return Err(self.failure(&ended));
         }
         if let Some(t) = self.temporary.take() {
+            whole::check(t.path(), &self.name, self.container)?;
             if self.rotation != 0 {
                 crate::matrix::write_rotation(t.path(), &self.name, self.rotation)?;
             }

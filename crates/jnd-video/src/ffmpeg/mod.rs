@@ -11,6 +11,7 @@ mod find;
 mod formats;
 mod media;
 mod plan;
+mod whole;
 
 use std::ffi::OsString;
 use std::path::Path;
