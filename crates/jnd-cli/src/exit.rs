@@ -71,7 +71,7 @@ impl From<jnd::Error> for Failure {
         match &error {
             // Whoever read our output has had enough: that is no failure of ours, and nobody is left to tell.
             e if e.is_broken_pipe() => Self::silent(DONE),
-            e if e.is_interrupted() => Self::new(INTERRUPTED, crate::interrupt::MESSAGE),
+            e if e.is_interrupted() => Self::new(INTERRUPTED, crate::interrupt::message()),
             e if e.is_usage() => Self::new(USAGE, error),
             _ => Self::new(FAILURE, error),
         }

@@ -1,7 +1,7 @@
 //! Ctrl-C: a flag that running jobs look at, and a last resort when they cannot.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -29,8 +29,29 @@ pub(crate) fn install() {
     }
 }
 
+/// Whether the output is a stream, which keeps what it was given, and how many frames that is.
+static STREAMING: AtomicBool = AtomicBool::new(false);
+static WRITTEN: AtomicU64 = AtomicU64::new(0);
+
+/// The output is a stream.
+pub(crate) fn streaming() {
+    STREAMING.store(true, Ordering::Relaxed);
+}
+
+/// So many frames have gone to the output.
+pub(crate) fn written(frames: u64) {
+    WRITTEN.store(frames, Ordering::Relaxed);
+}
+
 /// What is said of an interrupted run.
-pub(crate) const MESSAGE: &str = "interrupted; no unfinished file was left";
+pub(crate) fn message() -> String {
+    match (STREAMING.load(Ordering::Relaxed), WRITTEN.load(Ordering::Relaxed)) {
+        (false, _) => "interrupted; no unfinished file was left".into(),
+        (true, 0) => "interrupted before a frame was written to standard output".into(),
+        // The writer may be a frame further, or stuck in one.
+        (true, n) => format!("interrupted; standard output ends after about {}", crate::units::frames(n)),
+    }
+}
 
 /// What a run of several jobs has made, in the order of making: of no use unless the whole run is complete.
 static MADE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -91,7 +112,7 @@ fn leave() {
     let mut made = made();
     jnd::video::remove_partial_outputs();
     remove(&mut made);
-    crate::say::line(format_args!("jnd: error: {MESSAGE}"));
+    crate::say::line(format_args!("jnd: error: {}", message()));
     std::process::exit(i32::from(crate::exit::INTERRUPTED));
 }
 

@@ -16,7 +16,9 @@ mod progress;
 mod say;
 mod score;
 mod shell;
+mod stdout;
 mod units;
+mod usage;
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -57,7 +59,7 @@ enum Commands {
 /// How much to print. Flattened into the subcommands, since not every one has room for these letters.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 pub(crate) struct Verbosity {
-    /// Print nothing but errors.
+    /// Print errors, and warnings of a result that is not what the input was meant to give, and nothing else.
     #[arg(short, long, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
     /// Say more: causes of errors and what is done; twice for details.
@@ -105,13 +107,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
     // `score` has the exit codes of the command whose arguments it takes.
     let usage = if args.get(1).is_some_and(|a| a == "score") { score::USAGE } else { exit::USAGE };
-    let cli = match Cli::try_parse_from(args) {
+    let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
-        Err(e) => {
-            // Help and version go to standard output and are no errors. A closed pipe there is none either.
-            let _ = e.print();
-            return if e.use_stderr() { usage } else { exit::DONE };
-        }
+        Err(e) => return refuse(&e, &args, usage),
     };
     let verbosity = cli.command.verbosity();
     start_log(verbosity);
@@ -136,6 +134,30 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Ok(code) => code,
         Err(failure) => failure.report(verbosity),
     }
+}
+
+/// Prints what the argument parser has to say, and returns the exit code.
+fn refuse(error: &clap::Error, args: &[OsString], usage: u8) -> u8 {
+    use clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand as MissingCommand;
+    if !error.use_stderr() || error.kind() == MissingCommand {
+        // Help and version go to standard output and are no errors. A closed pipe there is none either.
+        let _ = error.print();
+        return if error.use_stderr() { usage } else { exit::DONE };
+    }
+    let mut command = Cli::command();
+    command.build();
+    let mut name = "jnd".to_owned();
+    for word in args.iter().skip(1).map_while(|a| a.to_str()) {
+        let Some(next) = command.find_subcommand(word).cloned() else { break };
+        name = format!("{name} {word}");
+        command = next;
+    }
+    say::line(format_args!("jnd: error: {}", usage::message(error, &name)));
+    // Scripts made for the command whose arguments `score` takes find the usage below the message.
+    if name == "jnd score" {
+        say::line(command.render_usage());
+    }
+    usage
 }
 
 /// Refuses values of environment variables that would count as unset.

@@ -13,9 +13,9 @@ use jnd::{
     SPOOL_LIMIT, Spool,
 };
 
-use crate::exit::{DONE, Failure, TRUNCATED, USAGE};
+use crate::exit::{DONE, FAILURE, Failure, TRUNCATED, USAGE};
 use crate::progress::{Progress, ProgressMode};
-use crate::{Verbosity, interrupt, say, units};
+use crate::{Verbosity, interrupt, say, stdout, units};
 
 /// Arguments of `jnd magnify`.
 #[derive(Debug, clap::Args)]
@@ -33,7 +33,13 @@ pub(crate) struct Args {
     #[arg(short, long, value_enum, help_heading = "What to magnify")]
     filter: Option<FilterArg>,
     /// Band of frequencies, for the butterworth and ideal filters: `0.8-1Hz` or `50-60bpm`.
-    #[arg(short, long, value_name = "LOW-HIGH", help_heading = "What to magnify")]
+    #[arg(
+        short,
+        long,
+        value_name = "LOW-HIGH",
+        allow_hyphen_values = true,
+        help_heading = "What to magnify"
+    )]
     band: Option<Band>,
     /// Weight of a new frame in the fast mean of the iir filter.
     #[arg(long, value_name = "0..1", allow_negative_numbers = true, help_heading = "What to magnify")]
@@ -64,11 +70,11 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "SHARE", allow_negative_numbers = true, help_heading = "By how much")]
     chroma: Option<f64>,
 
-    /// Seconds at which to start; the filter starts there too.
-    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, help_heading = "Input")]
+    /// Where to start, in seconds or as [HH:]MM:SS; the filter starts there too.
+    #[arg(long, value_name = "TIME", value_parser = units::seconds, allow_negative_numbers = true, help_heading = "Input")]
     start: Option<f64>,
-    /// Seconds at which to end; a frame at exactly this time is left out.
-    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, help_heading = "Input")]
+    /// Where to end, in seconds or as [HH:]MM:SS; a frame at exactly this time is left out.
+    #[arg(long, value_name = "TIME", value_parser = units::seconds, allow_negative_numbers = true, help_heading = "Input")]
     end: Option<f64>,
     /// Leave out the last ten frames of the clip, as the published implementation of the method does.
     #[arg(long, help_heading = "Input")]
@@ -110,12 +116,12 @@ pub(crate) struct Args {
     /// does not depend on it.
     #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = units::device, help_heading = "Work")]
     device: DeviceChoice,
-    /// Threads that compute; 0 is one a processor core, or fewer beside a codec that uses them. The result does not
-    /// depend on it.
-    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, help_heading = "Work")]
+    /// Threads that compute, up to 256; 0 is one a processor core, or fewer beside a codec that uses them. Each takes
+    /// memory of its own: where --memory has no room for so many, there are fewer. The result does not depend on it.
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = units::threads, allow_negative_numbers = true, help_heading = "Work")]
     threads: usize,
-    /// Most memory that the ideal filter may take; above it the picture is worked on in strips, with the same result. On a
-    /// card, where given: most of its memory that any filter may take; above it the job is refused. [default: 2GiB]
+    /// Most memory that the ideal filter may take; above it the picture is worked on in strips, and by fewer threads where
+    /// they alone would take more, with the same result. On a card, where given: most of its memory that any filter may take; above it the job is refused. [default: 2GiB]
     #[arg(long, value_name = "SIZE", value_parser = units::bytes, allow_negative_numbers = true, help_heading = "Work")]
     memory: Option<u64>,
     /// Directory in which the frames of a pipe are kept while the ideal filter needs them twice, and results while it
@@ -175,6 +181,15 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
             "a terminal cannot show a video; send standard output to a file or a pipe",
         ));
     }
+    if job.output == Output::Stdout {
+        if stdout::is_closed() {
+            return Err(Failure::new(
+                FAILURE,
+                "standard output is closed, so that nothing can be written to it",
+            ));
+        }
+        interrupt::streaming();
+    }
     let verbosity = args.verbosity;
     let mut progress = Progress::new(args.progress, verbosity);
     let report = jnd::magnify_file(&job, &mut |event| match event {
@@ -189,9 +204,15 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         }
         Event::Note(note) => progress.remark(format!("note      {note}")),
         Event::Warning(warning) => progress.say(&format!("jnd: warning: {warning}")),
-        Event::Progress(p) => progress.update(&p),
+        Event::Progress(p) => {
+            if p.pass == p.passes {
+                interrupt::written(p.done);
+            }
+            progress.update(&p);
+        }
         _ => {}
-    })?;
+    })
+    .map_err(|e| if impossible(args, &job, &e) { Failure::new(USAGE, e) } else { e.into() })?;
     progress.finish();
     if !verbosity.quiet {
         say::line(summary(&report, &job));
@@ -201,6 +222,30 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         return Ok(TRUNCATED);
     }
     Ok(DONE)
+}
+
+/// Whether the output was refused for what the command line alone says, whatever the clip is: a name or a codec that the
+/// container does not hold, a pixel format asked for by name that the codec does not take.
+fn impossible(args: &Args, job: &MagnifyFile, error: &jnd::Error) -> bool {
+    let jnd::Error::Video(jnd::video::Error::Unsupported { path, .. }) = error else { return false };
+    let extension =
+        job.output.path().map(|p| p.extension().unwrap_or_default().to_string_lossy().to_lowercase());
+    // A directory says nothing of a format; it cannot be written to, whatever its name.
+    let directory = job.output.path().is_some_and(|p| p.is_dir());
+    let (Some(extension), true) = (extension, *path == job.output.to_string() && !directory) else {
+        return false;
+    };
+    let codec = job.create.codec.or(args.lossless.then_some(Codec::Ffv1));
+    match extension.as_str() {
+        "mp4" | "m4v" | "mov" if matches!(codec, Some(Codec::Ffv1 | Codec::Vp9)) => true,
+        "webm" if codec.is_some_and(|c| c != Codec::Vp9) => true,
+        "mp4" | "m4v" | "mov" | "mkv" | "webm" => {
+            args.pix_fmt.is_some_and(|f| error.to_string().contains(&format!("{f} in ")))
+        }
+        // Whether these take the clip's format depends on the clip.
+        "y4m" | "yuv" | "raw" | "rgb" => false,
+        _ => true,
+    }
 }
 
 /// Options that were given and do nothing here, though nothing comes out wrong without them.

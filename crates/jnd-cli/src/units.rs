@@ -25,6 +25,41 @@ fn whole(text: &str) -> Option<u64> {
     text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
+/// A time in the clip, in seconds: `83.5`, or `[HH:]MM:SS` as `1:23.5`.
+pub(crate) fn seconds(text: &str) -> Result<f64, String> {
+    const MOST: f64 = 1e9;
+    parsed_seconds(text).filter(|s| (0.0..=MOST).contains(s)).ok_or_else(|| {
+        format!(
+            "not a time from 0 to {MOST} seconds; write seconds, such as 83.5, or [HH:]MM:SS, such as 1:23.5"
+        )
+    })
+}
+
+fn parsed_seconds(text: &str) -> Option<f64> {
+    let Some((before, last)) = text.rsplit_once(':') else {
+        return text.parse().ok();
+    };
+    let (hours, minutes) = before.split_once(':').unwrap_or(("0", before));
+    let (units, decimals) = last.split_once('.').unwrap_or((last, ""));
+    let part = |text: &str| if text.is_empty() { None } else { whole(text) };
+    let (hours, minutes, units) = (part(hours)?, part(minutes)?, part(units)?);
+    if units > 59 || (before.contains(':') && minutes > 59) || !decimals.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let total = hours.checked_mul(3600)?.checked_add(minutes.checked_mul(60)?)?.checked_add(units)?;
+    // Read in one go, so that 1:00.1 is what 60.1 is.
+    format!("{total}.{decimals}").parse().ok()
+}
+
+/// Most threads of the magnifier.
+pub(crate) const MAX_THREADS: usize = 256;
+
+/// A number of threads for the magnifier.
+pub(crate) fn threads(text: &str) -> Result<usize, String> {
+    let wrong = || format!("not a whole number from 0 to {MAX_THREADS}");
+    text.parse().ok().filter(|n| *n <= MAX_THREADS).ok_or_else(wrong)
+}
+
 /// A number of bytes: `500MB`, `2GiB`, `1000000`.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     const UNITS: [(&str, u64); 10] = [
@@ -114,6 +149,43 @@ mod tests {
         assert_eq!(parts("30000/1001"), Ok((30000, 1001)));
         for bad in ["", "0", "-1", "+1", "1/0", "a", "1.", "1e3", "0.0000000001", "99999999999999999999"] {
             assert!(bad == "1." || rate(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn times_are_read() {
+        for (text, value) in [
+            ("0", 0.0),
+            ("83.5", 83.5),
+            ("1:23.5", 83.5),
+            ("00:00:01", 1.0),
+            ("1:00.1", 60.1),
+            ("90:00", 5400.0),
+            ("2:03:04.25", 7384.25),
+        ] {
+            assert_eq!(seconds(text), Ok(value), "{text}");
+        }
+        for bad in [
+            "",
+            ":",
+            "1:",
+            ":1",
+            "1:60",
+            "1:60:00",
+            "1:2:3:4",
+            "-1",
+            "-0:01",
+            "1:-2",
+            "1:+2",
+            "1:1e1",
+            "1:2.x",
+            "nan",
+            "inf",
+            "1e10",
+            "x",
+            "99999999999999999999:00",
+        ] {
+            assert!(seconds(bad).is_err(), "{bad}");
         }
     }
 

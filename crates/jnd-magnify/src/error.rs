@@ -26,7 +26,7 @@ pub enum Error {
     },
     /// A band above half the frame rate.
     #[error(
-        "the band ends at {high} Hz, but {rate} frames/s can carry changes below {limit} Hz only; lower the band, or give the rate at which the clip was captured"
+        "the band ends at {high} Hz, but {rate} frames/s can carry changes below {limit} Hz only; {remedy}"
     )]
     BandAboveLimit {
         /// Upper edge of the band in Hz.
@@ -35,10 +35,13 @@ pub enum Error {
         rate: f64,
         /// Half the rate.
         limit: f64,
+        /// What to do.
+        remedy: &'static str,
     },
     /// A band in which no frequency of a clip of this length lies.
     #[error(
-        "no frequency that {frames} frame{s} at {rate} frames/s can resolve lies between {low:.4} and {high:.4} Hz (they are {step:.4} Hz apart); widen the band or use a longer clip: {needed} frames would do, and {always} or more always do",
+        "no frequency that {frames} frame{s} at {rate} frames/s can resolve lies between {low:.4} and {high:.4} Hz (they are {step:.4} Hz apart); widen the band or use a longer clip: {}{always} or more always do",
+        if needed == always { String::new() } else { format!("{needed} frames would do, and ") },
         s = if *frames == 1 { "" } else { "s" }
     )]
     EmptyBand {
@@ -102,7 +105,7 @@ pub enum Error {
     },
     /// More memory needed than allowed.
     #[error(
-        "magnifying needs at least {need} bytes, but only {budget} are allowed; raise the memory limit, narrow the band, or use the iir or butterworth filter"
+        "magnifying needs at least {need} bytes, but only {budget} are allowed; raise the limit (--memory), narrow the band, use fewer threads where there are several, or use the iir or butterworth filter"
     )]
     Memory {
         /// Bytes needed at least.

@@ -221,7 +221,10 @@ fn number(name: &'static str, value: f64, ok: bool, legal: &str, remedy: &'stati
     if value.is_finite() && ok {
         return Ok(());
     }
-    Err(Error::BadValue { name, value: value.to_string(), legal: format!("a number {legal}"), remedy })
+    // Hundreds of digits say less than an exponent.
+    let plain = value == 0.0 || !value.is_finite() || (1e-9..1e16).contains(&value.abs());
+    let value = if plain { value.to_string() } else { format!("{value:e}") };
+    Err(Error::BadValue { name, value, legal: format!("a number {legal}"), remedy })
 }
 
 #[cfg(test)]
@@ -258,5 +261,7 @@ mod tests {
             let text = s.check().unwrap_err().to_string();
             assert!(text.starts_with(name), "{name}: {text}");
         }
+        let text = Settings { alpha: 1e300, ..BASE }.check().unwrap_err().to_string();
+        assert!(text.starts_with("alpha is 1e300, but must be a number 0 to 1000000"), "{text}");
     }
 }

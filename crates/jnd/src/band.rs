@@ -28,7 +28,15 @@ impl FromStr for Band {
         let wrong = |why: &str| {
             Error::Usage(format!("`{text}` is not a band: {why}; write it like 0.8-1Hz or 50-60bpm"))
         };
+        const RANGE: &str = "an end is not a number from 0 up";
         let (low, high) = text.split_once('-').ok_or_else(|| wrong("there is no `-` between two numbers"))?;
+        // A sign in front of either end, or a word in place of a number: that is said before anything of units.
+        if [low, high]
+            .iter()
+            .any(|end| !end.trim_start().starts_with(|c: char| c.is_ascii_digit() || c == '.'))
+        {
+            return Err(wrong(RANGE));
+        }
         let (high, unit) = split_unit(high);
         let (low, low_unit) = split_unit(low);
         let per_minute = match unit.to_ascii_lowercase().as_str() {
@@ -42,7 +50,7 @@ impl FromStr for Band {
         }
         let number = |s: &str| s.parse::<f64>().ok().filter(|v| v.is_finite() && *v >= 0.0);
         let (Some(low), Some(high)) = (number(low), number(high)) else {
-            return Err(wrong("an end is not a number from 0 up"));
+            return Err(wrong(RANGE));
         };
         if low >= high {
             return Err(wrong("the lower end must come first"));
@@ -100,6 +108,10 @@ mod tests {
             let error = text.parse::<Band>().unwrap_err();
             assert!(error.to_string().contains("like 0.8-1Hz"), "{text}: {error}");
             assert!(error.is_usage());
+        }
+        for text in ["-1-2Hz", "1--2Hz", "nan-2Hz", "1-infHz", "1-Hz", "-Hz", "--bogus"] {
+            let error = text.parse::<Band>().unwrap_err().to_string();
+            assert!(error.contains("not a number from 0 up"), "{text}: {error}");
         }
     }
 }

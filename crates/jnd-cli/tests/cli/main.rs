@@ -12,4 +12,5 @@ mod messages;
 mod options;
 mod score;
 mod streams;
+mod usage;
 mod util;

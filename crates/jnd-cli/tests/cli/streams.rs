@@ -157,7 +157,7 @@ fn ctrl_c_ends_a_run_and_leaves_nothing() {
         signal(&child, name);
         let (code, stderr) = ends_within_a_second(child);
         assert_eq!(code, Some(130), "{stderr}");
-        assert!(stderr.contains("interrupted"), "{stderr}");
+        assert!(stderr.contains("interrupted; no unfinished file was left"), "{stderr}");
         assert!(d.files().is_empty(), "{:?}", d.files());
         drop(stdin);
     }
@@ -179,8 +179,10 @@ fn ctrl_c_ends_a_run_whose_reader_sleeps() {
     stdout.read_exact(&mut some).expect("the first bytes");
     std::thread::sleep(Duration::from_millis(200));
     signal(&child, "-INT");
-    let (code, _) = ends_within_a_second(child);
+    let (code, stderr) = ends_within_a_second(child);
     assert_eq!(code, Some(130));
+    // What was written stays with whoever reads.
+    assert!(stderr.contains("interrupted; standard output ends after about "), "{stderr}");
     drop(stdout);
 }
 

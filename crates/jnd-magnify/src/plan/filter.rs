@@ -11,7 +11,11 @@ pub(super) fn temporal(s: &Settings, source: &Source) -> Result<Temporal> {
     if let Filter::Butterworth { high, .. } | Filter::Ideal { high, .. } = s.filter
         && high >= fs / 2.0
     {
-        return Err(Error::BandAboveLimit { high, rate: fs, limit: fs / 2.0 });
+        let remedy = match s.capture_rate {
+            None => "lower the band, or give the rate at which the clip was captured (--capture-fps)",
+            Some(_) => "lower the band",
+        };
+        return Err(Error::BandAboveLimit { high, rate: fs, limit: fs / 2.0, remedy });
     }
     match s.filter {
         Filter::Iir { r1, r2 } => {
