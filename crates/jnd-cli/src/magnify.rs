@@ -183,10 +183,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     }
     if job.output == Output::Stdout {
         if stdout::is_closed() {
-            return Err(Failure::new(
-                FAILURE,
-                "standard output is closed, so that nothing can be written to it",
-            ));
+            return Err(Failure::new(FAILURE, stdout::CLOSED_MESSAGE));
         }
         interrupt::streaming();
     }

@@ -19,7 +19,7 @@ use jnd::video::{
 
 use crate::exit::{DONE, Failure, INTERRUPTED, TRUNCATED};
 use crate::progress::{Progress, ProgressMode};
-use crate::{Verbosity, interrupt, pooled, say, units};
+use crate::{Verbosity, interrupt, pooled, say, stdout, units};
 
 /// The command line makes no sense. Scripts written for the `vmaf` command know these three codes.
 pub(crate) const USAGE: u8 = 1;
@@ -408,6 +408,9 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     };
     if args.reference.as_os_str() == "-" && args.distorted.as_os_str() == "-" {
         return Err(Failure::new(USAGE, "only one of the clips can come from standard input"));
+    }
+    if args.output.as_ref().is_some_and(|o| o.as_os_str() == "-") && stdout::is_closed() {
+        return Err(Failure::new(SETUP, stdout::CLOSED_MESSAGE));
     }
     if let Some(output) = &args.output
         && [&args.reference, &args.distorted].into_iter().any(|input| same_file(input, output))

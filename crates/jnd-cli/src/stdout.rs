@@ -5,6 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
+/// What is said where a result was to go there.
+pub(crate) const CLOSED_MESSAGE: &str = "standard output is closed, so that nothing can be written to it";
+
 /// Whether the program was started with its standard output closed.
 pub(crate) fn is_closed() -> bool {
     CLOSED.load(Ordering::Relaxed)

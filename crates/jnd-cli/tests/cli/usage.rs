@@ -140,6 +140,9 @@ fn a_closed_standard_output_is_an_error() {
         run(command.args(["-c", line, "sh"]).arg(&program).arg(&input).stdout(Stdio::null()))
     };
     shell(r#""$1" magnify "$2" - >&-"#).fails(1, &["standard output is closed"]).alone();
+    shell(r#""$1" score -r "$2" -d "$2" --feature motion -o - >&-"#)
+        .fails(255, &["output is closed"])
+        .alone();
     // An output that goes nowhere on purpose, and a file, need none.
     shell(r#""$1" magnify "$2" - >/dev/null"#).ok();
     shell(r#""$1" magnify "$2" - 1<>/dev/null"#).ok();
