@@ -70,10 +70,10 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "SHARE", allow_negative_numbers = true, help_heading = "By how much")]
     chroma: Option<f64>,
 
-    /// Where to start, in seconds or as [HH:]MM:SS; the filter starts there too.
+    /// Where to start, in seconds or as `[HH:]MM:SS`; the filter starts there too.
     #[arg(long, value_name = "TIME", value_parser = units::seconds, allow_negative_numbers = true, help_heading = "Input")]
     start: Option<f64>,
-    /// Where to end, in seconds or as [HH:]MM:SS; a frame at exactly this time is left out.
+    /// Where to end, in seconds or as `[HH:]MM:SS`; a frame at exactly this time is left out.
     #[arg(long, value_name = "TIME", value_parser = units::seconds, allow_negative_numbers = true, help_heading = "Input")]
     end: Option<f64>,
     /// Leave out the last ten frames of the clip, as the published implementation of the method does.
