@@ -75,10 +75,11 @@ fn ffmpeg() -> String {
             found.ffprobe.short(),
             found.ffprobe.command.display()
         ),
-        None => "not found, so that only what is built in can be read and written: no MKV, WebM, HEVC, AV1, 10-bit or \
-                 lossless files. Install it (`apt install ffmpeg`, `brew install ffmpeg`, `winget install ffmpeg`), or set \
-                 JND_FFMPEG and JND_FFPROBE to the paths of both programs"
-            .to_owned(),
+        None => format!(
+            "not usable, so that only what is built in can be read and written: no MKV, WebM, HEVC, AV1, 10-bit or lossless \
+             files: {}",
+            jnd::video::Ffmpeg::why_missing().unwrap_or_default()
+        ),
     }
 }
 

@@ -89,12 +89,8 @@ pub enum Error {
         /// The way out.
         instead: String,
     },
-    /// The job needs the `ffmpeg` program, which was not found.
-    #[error(
-        "{path}: {what} needs the ffmpeg and ffprobe programs, which were not found (or not to be used); install them \
-         (`apt install ffmpeg`, `brew install ffmpeg`, `winget install ffmpeg`, or ffmpeg.org) or set JND_FFMPEG and JND_FFPROBE \
-         to their paths"
-    )]
+    /// The job needs the `ffmpeg` program, which is not there or not to be used.
+    #[error("{path}: {what} needs the ffmpeg and ffprobe programs: {source}")]
     NeedsFfmpeg {
         /// The file, or a name for the stream.
         path: String,
@@ -206,7 +202,7 @@ fn plural(n: u64) -> &'static str {
     if n == 1 { "" } else { "s" }
 }
 
-/// Why `ffmpeg` and `ffprobe` are not used.
+/// Why `ffmpeg` and `ffprobe` are not used, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct FfmpegMissing(pub String);

@@ -195,16 +195,38 @@ pub fn create(output: &Output, info: &StreamInfo, options: &CreateOptions) -> Re
                         "" => "a name without extension".to_owned(),
                         _ => format!("the extension `.{other}`"),
                     },
-                    "use .mp4, .mov, .m4v, .mkv, .webm, .y4m or .yuv",
+                    match other {
+                        "" if path_is_special(output) => {
+                            "use `-`, which is YUV4MPEG2 to standard output, or a name that ends in .y4m"
+                        }
+                        _ => "use .mp4, .mov, .m4v, .mkv, .webm, .y4m or .yuv",
+                    },
                 ));
             };
             let wanted = options.encoder != EncoderChoice::BuiltIn;
             let Some(tools) = wanted.then(Ffmpeg::find).flatten() else {
-                return create_builtin(path, container, info, options);
+                return match options.encoder {
+                    EncoderChoice::Ffmpeg => {
+                        Err(Error::needs_ffmpeg(path.display().to_string(), "--encoder ffmpeg"))
+                    }
+                    EncoderChoice::BuiltIn => create_builtin(path, container, info, options),
+                    EncoderChoice::Auto => {
+                        let sink = create_builtin(path, container, info, options)?;
+                        Ok(match crate::ffmpeg::misnamed() {
+                            Some(note) => Box::new(Noted { sink, note }),
+                            None => sink,
+                        })
+                    }
+                };
             };
             Ok(Box::new(FfmpegWriter::new(tools, path, container, info, options)?))
         }
     }
+}
+
+/// Whether an output is a pipe or device, which has no extension to tell the format.
+fn path_is_special(output: &Output) -> bool {
+    output.path().is_some_and(|p| crate::output::is_special(p) || p.starts_with("/dev"))
 }
 
 /// Refuses what only an encoder could do.
@@ -218,7 +240,8 @@ fn check_uncoded(output: &Output, info: &StreamInfo, options: &CreateOptions) ->
         Some(format) if format != info.format => Err(Error::unsupported(
             output.to_string(),
             format!("converting {} to {format} for YUV4MPEG2 and raw frames", info.format),
-            "leave --pix-fmt out, or write .mkv --lossless",
+            "write `.mkv --lossless` with this --pix-fmt, or convert the input first with \
+             `ffmpeg -i IN -pix_fmt FORMAT -c:v ffv1 CONVERTED.mkv`",
         )),
         _ => Ok(()),
     }

@@ -210,12 +210,72 @@ fn open_whole(input: &Input, options: &OpenOptions) -> Result<Box<dyn FrameSourc
         return Ok(Box::new(Y4mReader::new(Box::new(file), name, size)?));
     }
     drop(file);
+    let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase());
+    if matches!(extension.as_deref(), Some("yuv" | "rgb")) {
+        return Err(Error::unsupported(
+            name,
+            "a file of raw frames without their geometry",
+            "give it with --raw SIZE:FORMAT:RATE, for example --raw 640x480:yuv420p:25",
+        ));
+    }
     if options.decoder != DecoderChoice::BuiltIn
         && let Some(media) = Ffmpeg::probe(path)
     {
         return Ok(Box::new(FfmpegReader::new(&*media?, path, options.start)?));
     }
-    open_builtin(path, name, &head)
+    match options.decoder {
+        DecoderChoice::Ffmpeg => Err(Error::needs_ffmpeg(name, "--decoder ffmpeg")),
+        DecoderChoice::BuiltIn => open_builtin(path, name, &head),
+        DecoderChoice::Auto => {
+            let source = open_builtin(path, name, &head)?;
+            Ok(match crate::ffmpeg::misnamed() {
+                Some(note) => Box::new(Noted { source, note }),
+                None => source,
+            })
+        }
+    }
+}
+
+/// A source with one more note.
+struct Noted {
+    source: Box<dyn FrameSource>,
+    note: String,
+}
+
+impl FrameSource for Noted {
+    fn info(&self) -> &StreamInfo {
+        self.source.info()
+    }
+
+    fn read(&mut self, frame: &mut Frame) -> Result<bool> {
+        self.source.read(frame)
+    }
+
+    fn decoder(&self) -> String {
+        self.source.decoder()
+    }
+
+    fn is_coded(&self) -> bool {
+        self.source.is_coded()
+    }
+
+    fn frames_hint(&self) -> Option<u64> {
+        self.source.frames_hint()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = self.source.notes();
+        notes.push(self.note.clone());
+        notes
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        self.source.warnings()
+    }
+
+    fn new_frame(&self) -> Result<Frame> {
+        self.source.new_frame()
+    }
 }
 
 /// Opens a file with what is built in.

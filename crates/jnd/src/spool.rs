@@ -24,8 +24,10 @@ impl SpoolFile {
     pub(crate) fn new(info: &StreamInfo, directory: Option<&Path>, limit: u64) -> Result<Self> {
         let directory = directory.map_or_else(std::env::temp_dir, Path::to_path_buf);
         let place = directory.display().to_string();
-        let file =
-            tempfile::tempfile_in(&directory).map_err(|e| Error::Io { path: place.clone(), source: e })?;
+        let file = tempfile::tempfile_in(&directory).map_err(|e| Error::Io {
+            path: format!("{place}, the directory for spooled frames (--spool, or the temporary directory)"),
+            source: e,
+        })?;
         let frame_bytes = Frame::new(info.format, info.width, info.height)?.bytes().len() as u64;
         Ok(Self { file, place, limit, frame_bytes, times: Vec::new(), cursor: 0 })
     }

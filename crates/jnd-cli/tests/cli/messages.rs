@@ -61,10 +61,9 @@ fn causes_are_told_to_whoever_asks() {
     // Why a program is not used.
     let output = d.arg("out.mkv");
     let ran = run(&mut jnd_alone(&["magnify", &input, &output, "-v"])).fails(1, &["out.mkv"]);
-    let said = causes(ran);
-    assert!(said.len() == 1 && said[0].contains("/nonexistent/ffprobe cannot be started"), "{said:?}");
-    let ran = run(jnd_alone(&["magnify", &input, &output, "-v"]).env("JND_FFMPEG", "")).fails(1, &[]);
-    assert!(causes(ran)[0].starts_with("JND_FFMPEG is set to nothing"));
+    ran.says("JND_FFPROBE: /nonexistent/ffprobe cannot be started");
+    run(jnd_alone(&["magnify", &input, &output, "-v"]).env("JND_FFMPEG", ""))
+        .fails(1, &["JND_FFMPEG is set to nothing"]);
     // Without being asked for they stay away.
     run(&mut jnd_alone(&["magnify", &input, &output])).fails(1, &[]).alone();
     // Why there is no card, where there is no driver.
@@ -73,6 +72,67 @@ fn causes_are_told_to_whoever_asks() {
         let said = causes(ran);
         assert!(said.len() == 1 && said[0].contains("libcuda.so.1: "), "{said:?}");
     }
+}
+
+#[test]
+fn what_is_wrong_with_ffmpeg_is_said_by_name() {
+    let d = Dir::new();
+    let input = d.write("in.y4m", &clip(64, 48, 5));
+    let mp4 = d.arg("in.mp4");
+    let bad = "JND_FFMPEG: /nonexistent/ffmpeg cannot be started";
+    // What is built in takes its place, and says so.
+    run(&mut jnd_alone(&["magnify", &input, &mp4])).ok().says(bad);
+    let [out, y4m] = [d.arg("out.mp4"), d.arg("out.y4m")];
+    run(&mut jnd_alone(&["magnify", &mp4, &y4m])).ok().says(bad);
+    // Never where it was asked for by name.
+    run(&mut jnd_alone(&["magnify", &input, &out, "--encoder", "ffmpeg"]))
+        .fails(1, &["--encoder ffmpeg", bad]);
+    let options = ["--decoder", "ffmpeg", "-y"];
+    run(jnd_alone(&["magnify", &mp4, &y4m]).args(options)).fails(1, &["--decoder ffmpeg", bad]);
+    let score = ["score", "-r", &mp4, "-d", &mp4, "--feature", "motion", "--decoder", "ffmpeg"];
+    let ran = run(&mut jnd_alone(&score));
+    assert!(ran.code != Some(0) && ran.stderr.contains(bad), "{}", ran.stderr);
+    let doctor = run(&mut jnd_alone(&["doctor"])).ok();
+    assert!(String::from_utf8_lossy(&doctor.stdout).contains(bad));
+    // Set to nothing on purpose, it needs no word.
+    let mut off = jnd(&["magnify", &input, &out]);
+    let ran = run(off.env("JND_FFMPEG", "").env("JND_FFPROBE", "")).ok();
+    assert!(!ran.stderr.contains("JND_"), "{}", ran.stderr);
+    if have_ffmpeg("built-in asked for") {
+        let ran = run(&mut jnd(&["magnify", &input, &d.arg("x.mkv"), "--encoder", "built-in"]));
+        let ran = ran.fails(1, &["x.mkv", "leave out"]);
+        assert!(!ran.stderr.contains("install"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn the_way_out_is_one_that_works() {
+    let d = Dir::new();
+    let input = d.write("in.y4m", &clip(64, 48, 5));
+    let raw = d.write("in.yuv", &[0; 6144]);
+    run(&mut jnd(&["magnify", &raw, &d.arg("out.y4m")])).fails(1, &["in.yuv", "--raw", "640x480:yuv420p:25"]);
+    let rgb = ["--raw", "64x32:rgb24:25"];
+    let ran =
+        run(jnd(&["magnify", &raw, &d.arg("out.y4m")]).args(rgb)).fails(1, &[".mkv --lossless", "ffmpeg -i"]);
+    assert!(!ran.stderr.contains("--pix-fmt"), "{}", ran.stderr);
+    let ran = run(jnd(&["magnify", &raw, &d.arg("out.y4m"), "--pix-fmt", "yuv444p"]).args(rgb));
+    let ran = ran.fails(1, &[".mkv --lossless", "ffmpeg -i"]);
+    assert!(!ran.stderr.contains("leave"), "{}", ran.stderr);
+    let ideal = [
+        "magnify",
+        "-",
+        &d.arg("out.y4m"),
+        "--filter",
+        "ideal",
+        "--band",
+        "2-6Hz",
+        "--spool",
+        "/nonexistent",
+    ];
+    run_with_stdin(&mut jnd(&ideal), &clip(48, 32, 20)).fails(1, &["/nonexistent", "spooled frames"]);
+    #[cfg(unix)]
+    run(&mut jnd(&["magnify", &input, "/dev/null"])).fails(1, &["`-`", "standard output"]);
+    assert_eq!(d.files(), ["in.y4m", "in.yuv"]);
 }
 
 #[cfg(unix)]

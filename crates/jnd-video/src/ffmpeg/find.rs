@@ -81,6 +81,37 @@ impl Ffmpeg {
         found
     }
 
+    /// Why [`Ffmpeg::find`] finds nothing, and what to do about it. `None` where both programs are there.
+    pub fn why_missing() -> Option<String> {
+        if Self::find().is_some() {
+            return None;
+        }
+        let (mut whys, mut wrong) = (Vec::new(), Vec::new());
+        for (variable, name) in VARIABLES.into_iter().zip(&names()) {
+            let Err(why) = version(name) else { continue };
+            if name.is_empty() {
+                whys.push(format!("{variable} is {why}"));
+                wrong.push(variable);
+            } else if std::env::var_os(variable).is_some() {
+                whys.push(format!("{variable}: {why}"));
+                wrong.push(variable);
+            } else {
+                whys.push(why);
+            }
+        }
+        let what = if wrong.is_empty() {
+            "install them (`apt install ffmpeg`, `brew install ffmpeg`, `winget install ffmpeg`, or ffmpeg.org) or set \
+             JND_FFMPEG and JND_FFPROBE to their paths"
+                .to_owned()
+        } else {
+            format!(
+                "unset {} or set it to the path of the program, and install ffmpeg (`apt install ffmpeg`) where it is not there",
+                wrong.join(" and ")
+            )
+        };
+        Some(format!("{}; {what}", whys.join("; ")))
+    }
+
     /// Looks for the programs and asks what a file holds, at once. `None` where there are no programs.
     pub(crate) fn probe(path: &Path) -> Option<Result<Arc<Media>>> {
         let names = names();
@@ -120,17 +151,23 @@ fn version(command: &OsStr) -> Result<Program, String> {
     }
 }
 
+/// The variables that name the programs.
+const VARIABLES: [&str; 2] = ["JND_FFMPEG", "JND_FFPROBE"];
+
 /// Why the programs are not used.
 pub(crate) fn missing() -> FfmpegMissing {
-    if Ffmpeg::find().is_some() {
-        return FfmpegMissing("both programs are there, but what is built in was asked for".into());
-    }
-    let names = names();
-    let whys = ["JND_FFMPEG", "JND_FFPROBE"].into_iter().zip(&names).filter_map(|(variable, name)| {
-        let why = version(name).err()?;
-        Some(if name.is_empty() { format!("{variable} is {why}") } else { why })
-    });
-    FfmpegMissing(whys.collect::<Vec<_>>().join("; "))
+    FfmpegMissing(Ffmpeg::why_missing().unwrap_or_else(|| {
+        "both are there, but what is built in was asked for; leave out `--decoder built-in` and `--encoder built-in`".into()
+    }))
+}
+
+/// What is wrong with the variables that name the programs, where one is set to something that does not work.
+pub(crate) fn misnamed() -> Option<String> {
+    let set = VARIABLES.iter().any(|v| std::env::var_os(v).is_some_and(|name| !name.is_empty()));
+    let why = set.then(Ffmpeg::why_missing).flatten()?;
+    // Set to nothing, they say on purpose that there is none.
+    let off = names().iter().any(|n| n.is_empty());
+    (!off && why.contains("JND_")).then(|| format!("what is built in is used in place of ffmpeg: {why}"))
 }
 
 /// The version in `ffmpeg version 5.1.9-0+deb12u1 Copyright ...`.

@@ -18,8 +18,8 @@ use std::path::Path;
 
 pub(crate) use decode::FfmpegReader;
 pub(crate) use encode::FfmpegWriter;
-pub(crate) use find::missing;
 pub use find::{Ffmpeg, Program};
+pub(crate) use find::{misnamed, missing};
 pub(crate) use formats::color_names;
 pub(crate) use media::Media;
 pub(crate) use plan::Container;

@@ -45,7 +45,7 @@ pub(crate) struct H264Reader {
 /// What to say of the one thing that the library does not decode exactly: it leaves the edges inside skipped macroblocks
 /// of bidirectional pictures unfiltered where their quarters move differently.
 const DRIFT: &str = "decoded by OpenH264 2.6, whose bidirectional pictures can differ from exact ones by up to 2 levels in a few samples, \
-     which is noise that is magnified with everything else; install ffmpeg for exact decoding";
+     which is noise that is magnified with everything else; ffmpeg decodes exactly: install it, or leave out `--decoder built-in` where it is there";
 
 impl H264Reader {
     /// Reads the header and prepares decoding.
@@ -59,6 +59,9 @@ impl H264Reader {
             path: name.clone(),
             found: if mp4.tracks.is_empty() { String::new() } else { format!(" (only {})", codecs()) },
         })?;
+        if &track.codec == b"none" {
+            return Err(Error::broken(name, "its picture track names no codec: the header is damaged"));
+        }
         if !matches!(&track.codec, b"avc1" | b"avc3") {
             return Err(Error::needs_ffmpeg(name, format!("{} video", codec_name(track.codec))));
         }

@@ -383,8 +383,7 @@ impl Source {
             Ok(m) => m,
             Err(_) if options.no_audio => return Ok(None),
             Err(Error::Broken { .. }) => {
-                let what =
-                    "copying the sound out of a file that is not MP4 (or leave it out with --no-audio)";
+                let what = "copying the sound out of a file that is not MP4 or has a damaged header (or leave it out with --no-audio)";
                 return Err(Error::needs_ffmpeg(name, what));
             }
             Err(e) => return Err(e),

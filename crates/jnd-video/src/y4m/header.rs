@@ -167,7 +167,8 @@ pub(crate) fn write_header(info: &StreamInfo, name: &str) -> Result<String> {
         Error::unsupported(
             name,
             format!("{} in YUV4MPEG2", info.format),
-            "write .mkv with --lossless, or convert with --pix-fmt",
+            "write `.mkv --lossless`, or convert the input first with \
+             `ffmpeg -i IN -pix_fmt yuv444p -c:v ffv1 CONVERTED.mkv`",
         )
     })?;
     let field = match info.fields {
