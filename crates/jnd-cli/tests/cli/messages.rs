@@ -131,7 +131,7 @@ fn the_way_out_is_one_that_works() {
     ];
     run_with_stdin(&mut jnd(&ideal), &clip(48, 32, 20)).fails(1, &["/nonexistent", "spooled frames"]);
     #[cfg(unix)]
-    run(&mut jnd(&["magnify", &input, "/dev/null"])).fails(1, &["`-`", "standard output"]);
+    run(&mut jnd(&["magnify", &input, "/dev/null"])).fails(2, &["`-`", "standard output"]);
     assert_eq!(d.files(), ["in.y4m", "in.yuv"]);
 }
 
