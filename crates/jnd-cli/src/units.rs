@@ -118,6 +118,7 @@ pub(crate) fn raw(text: &str) -> Result<RawGeometry, String> {
     }
     let format = pixel_format(format).map_err(|e| wrong(&e))?;
     let rate = rate(fps).map_err(|e| wrong(&e))?;
+    jnd::video::StreamInfo::new(format, width, height, rate).map_err(|e| wrong(&e.to_string()))?;
     Ok(RawGeometry { width, height, format, rate, chroma_rounding: ChromaRounding::Ceil })
 }
 

@@ -111,6 +111,9 @@ fn the_way_out_is_one_that_works() {
     let input = d.write("in.y4m", &clip(64, 48, 5));
     let raw = d.write("in.yuv", &[0; 6144]);
     run(&mut jnd(&["magnify", &raw, &d.arg("out.y4m")])).fails(1, &["in.yuv", "--raw", "640x480:yuv420p:25"]);
+    let large = ["magnify", &raw, &d.arg("out.y4m"), "--raw", "100000x100000:yuv420p:25"];
+    let ran = run(&mut jnd(&large));
+    assert!(ran.code == Some(2) && ran.stderr.contains("100000x100000 is not possible"), "{}", ran.stderr);
     let rgb = ["--raw", "64x32:rgb24:25"];
     let ran =
         run(jnd(&["magnify", &raw, &d.arg("out.y4m")]).args(rgb)).fails(1, &[".mkv --lossless", "ffmpeg -i"]);
