@@ -173,7 +173,7 @@ impl Setup {
         }
         println!("{} to {}", self.input.display(), self.output.display());
         println!(
-            "{:8} {:>7}  seconds      range         start    cpu    own  thread  peak MB",
+            "{:8} {:>7}  seconds      range         start    cpu    own  peak MB",
             "job", "frames"
         );
         for (job, taken) in JOBS.iter().zip(&taken) {
