@@ -172,10 +172,7 @@ impl Setup {
             }
         }
         println!("{} to {}", self.input.display(), self.output.display());
-        println!(
-            "{:8} {:>7}  seconds      range         start    cpu    own  peak MB",
-            "job", "frames"
-        );
+        println!("{:8} {:>7}  seconds      range         start    cpu    own  peak MB", "job", "frames");
         for (job, taken) in JOBS.iter().zip(&taken) {
             let of = |i: usize| sorted(taken.iter().map(|t| t[i]));
             let [frames, seconds, start, cpu, own, peak] = [0, 1, 2, 3, 4, 5].map(|i| middle(&of(i)));
