@@ -163,15 +163,18 @@ where
         state
     }
 
-    /// Does the step for the next frames, if there are any, frames to fill, and nobody else at it.
-    fn try_step<'a>(
+    /// Does the step for the next frames, if that is the thread's business, there are any, frames to fill, and nobody else
+    /// is at it; else waits for a change.
+    fn step_or_wait<'a>(
         &'a self,
         mut state: MutexGuard<'a, State<E>>,
-    ) -> std::result::Result<MutexGuard<'a, State<E>>, MutexGuard<'a, State<E>>> {
-        let mut any = false;
-        while !state.stepping && !state.over && !state.read.is_empty() {
-            let Some(mut out) = state.empty.pop() else { break };
-            let Some(frame) = state.read.pop_front() else { break };
+        steps: bool,
+    ) -> MutexGuard<'a, State<E>> {
+        if !steps || state.stepping || state.read.is_empty() || state.empty.is_empty() {
+            return self.wait(state);
+        }
+        while !(state.over || state.read.is_empty() || state.empty.is_empty()) {
+            let (Some(frame), Some(mut out)) = (state.read.pop_front(), state.empty.pop()) else { break };
             state.stepping = true;
             drop(state);
             out.timestamp = frame.timestamp;
@@ -187,9 +190,8 @@ where
                 Err(e) => state.fail(e),
             }
             self.tell(&state);
-            any = true;
         }
-        if any { Ok(state) } else { Err(state) }
+        state
     }
 
     /// The reading thread.
@@ -220,10 +222,7 @@ where
             if state.ended && (state.read.is_empty() || !self.shared_step) {
                 return;
             }
-            state = match self.shared_step {
-                true => self.try_step(state).unwrap_or_else(|state| self.wait(state)),
-                false => self.wait(state),
-            };
+            state = self.step_or_wait(state, self.shared_step);
         }
     }
 
@@ -231,7 +230,7 @@ where
     fn step(&self) {
         let mut state = self.lock();
         while !(state.over || state.ended && state.read.is_empty()) {
-            state = self.try_step(state).unwrap_or_else(|state| self.wait(state));
+            state = self.step_or_wait(state, true);
         }
     }
 
@@ -261,10 +260,7 @@ where
                 }
                 return self.tell(&state);
             }
-            state = match self.shared_step {
-                true => self.try_step(state).unwrap_or_else(|state| self.wait(state)),
-                false => self.wait(state),
-            };
+            state = self.step_or_wait(state, self.shared_step);
         }
         drop(state);
         drop(sink);
@@ -422,4 +418,4 @@ where
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -333,41 +333,11 @@ impl Drop for WriteBehind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Layout, PixelFormat, Rate};
-
-    fn info() -> StreamInfo {
-        let format = PixelFormat::new(Layout::Gray, 8).unwrap();
-        StreamInfo::new(format, 4, 2, Rate::new(25, 1).unwrap()).unwrap()
-    }
-
-    struct Counted {
-        info: StreamInfo,
-        next: i64,
-        end: i64,
-    }
-
-    impl FrameSource for Counted {
-        fn info(&self) -> &StreamInfo {
-            &self.info
-        }
-        fn read(&mut self, frame: &mut Frame) -> Result<bool> {
-            if self.next == self.end {
-                return Ok(false);
-            }
-            frame.bytes_mut().fill(self.next as u8);
-            frame.timestamp = self.next;
-            self.next += 1;
-            Ok(true)
-        }
-        fn decoder(&self) -> String {
-            "counted".into()
-        }
-    }
+    use crate::pump::tests::{counted, info};
 
     #[test]
     fn readiness_loses_nothing() {
-        let mut reader =
-            ReadAhead::new(Box::new(Counted { info: info(), next: 0, end: 20 }), 2, None).unwrap();
+        let mut reader = ReadAhead::new(counted(20, false), 2, None).unwrap();
         let mut frame = Frame::new(info().format, 4, 2).unwrap();
         for i in 0..20 {
             // Every other frame is waited for by asking, the rest by reading.

@@ -3,12 +3,12 @@ use std::time::Duration;
 use super::*;
 use crate::{Layout, PixelFormat, Rate};
 
-fn info() -> StreamInfo {
+pub(crate) fn info() -> StreamInfo {
     let format = PixelFormat::new(Layout::Gray, 8).unwrap();
     StreamInfo::new(format, 4, 2, Rate::new(25, 1).unwrap()).unwrap()
 }
 
-struct Counted {
+pub(crate) struct Counted {
     info: StreamInfo,
     next: i64,
     end: i64,
@@ -81,7 +81,7 @@ impl Drop for Kept {
     }
 }
 
-fn counted(end: i64, cut: bool) -> Box<Counted> {
+pub(crate) fn counted(end: i64, cut: bool) -> Box<Counted> {
     Box::new(Counted { info: info(), next: 0, end, cut, pause: Duration::ZERO })
 }
 
