@@ -22,7 +22,8 @@ pub struct Options {
     /// memory less often, but each one beyond the first takes about as much memory as a frame (0.7 to 1.4 of one in
     /// motion, a quarter of one at most in colour).
     pub batch: usize,
-    /// Most bytes to allocate. The ideal filter then works in strips of the picture, at the price of more passes.
+    /// Most bytes to allocate. The ideal filter then works in strips of the picture, at the price of more passes; where that
+    /// is not enough, frames go one at a time, and then on fewer threads.
     pub memory: Option<u64>,
     /// Vector instructions to use.
     pub simd: simd::Level,
@@ -180,13 +181,30 @@ impl Plan {
     }
 }
 
-/// How many frames a magnifier works on at a time, in how many strips, and the bytes it then takes. Fewer frames come
-/// before an error.
-fn fitting(plan: &Plan, threads: usize, options: &Options) -> Result<(usize, (usize, u64))> {
-    let batch = options.batch_for(plan);
-    match strips(plan, threads, batch, options.memory) {
-        Err(Error::Memory { .. }) if batch > 1 => Ok((1, strips(plan, threads, 1, options.memory)?)),
-        found => Ok((batch, found?)),
+/// What fits into the memory that a magnifier may take.
+struct Fitting {
+    threads: usize,
+    /// Frames at a time.
+    batch: usize,
+    strips: usize,
+    /// Bytes that it then takes.
+    bytes: u64,
+}
+
+/// What the options ask for, or less of it where there is no room: frames side by side and threads each need rows of their
+/// own, and fewer of them give the same.
+fn fitting(plan: &Plan, options: &Options) -> Result<Fitting> {
+    let mut threads = engine::useful_threads(plan, options.thread_count());
+    let mut batch = options.batch_for(plan);
+    loop {
+        match strips(plan, threads, batch, options.memory) {
+            Err(Error::Memory { .. }) if batch > 1 => batch = 1,
+            Err(Error::Memory { .. }) if threads > 1 => threads -= 1,
+            found => {
+                let (strips, bytes) = found?;
+                return Ok(Fitting { threads, batch, strips, bytes });
+            }
+        }
     }
 }
 
@@ -218,8 +236,7 @@ impl Magnifier {
     /// # Errors
     /// [`Error::Memory`] when the options allow too little, [`Error::Threads`] when the system gives none.
     pub fn new(plan: Plan, options: &Options) -> Result<Self> {
-        let threads = engine::useful_threads(&plan, options.thread_count());
-        let (batch, (strips, bytes)) = fitting(&plan, threads, options)?;
+        let Fitting { threads, batch, strips, bytes } = fitting(&plan, options)?;
         let strip = layout::strip(plan.source().height, 0, strips);
         let (engine, check) = exactly(|| -> Result<_> {
             let check = if options.check { Some(Box::new(Check::new(&plan, &strip)?)) } else { None };

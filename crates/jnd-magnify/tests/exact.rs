@@ -132,6 +132,23 @@ fn a_batch_gives_way_to_a_memory_limit() {
 }
 
 #[test]
+fn threads_give_way_to_a_memory_limit() {
+    let format = PixelFormat::new(Layout::Yuv420, 8).unwrap();
+    let source = common::source(format, 131, 127, 5);
+    let plan = Plan::new(&settings(Pipeline::Motion, FILTERS[0]), &source).unwrap();
+    let need = |threads| plan.memory_need(&Options { threads, ..Options::default() });
+    assert!(need(2) > need(1) && need(5) > need(2));
+    let made = |memory| {
+        let options = Options { threads: 5, batch: 4, memory: Some(memory), ..Options::default() };
+        Magnifier::new(plan.clone(), &options).map(|m| (m.threads(), m.batch(), m.memory()))
+    };
+    assert_eq!(made(need(5)).unwrap(), (5, 1, need(5)));
+    assert_eq!(made(need(2)).unwrap(), (2, 1, need(2)));
+    assert_eq!(made(need(1)).unwrap(), (1, 1, need(1)));
+    assert!(matches!(made(need(1) - 1), Err(Error::Memory { .. })));
+}
+
+#[test]
 fn a_large_clip_is_the_stream() {
     // So large that its frames are taken in batches.
     let format = PixelFormat::new(Layout::Gray, 8).unwrap();

@@ -32,15 +32,8 @@ impl Engine {
             Placed::Card(engine) => return Ok(engine),
             Placed::Processor(why) => why,
         };
-        // Every thread needs rows of its own. Where there is no room for so many, fewer give the same.
-        let mut threads = Options { threads, ..Options::default() }.thread_count();
-        let magnifier = loop {
-            let options = Options { threads, memory, ..Options::default() };
-            match Magnifier::new(plan.clone(), &options) {
-                Err(jnd_magnify::Error::Memory { .. }) if threads > 1 => threads -= 1,
-                made => break made.map_err(|e| job.at_input(e))?,
-            }
-        };
+        let magnifier = Magnifier::new(plan, &Options { threads, memory, ..Options::default() })
+            .map_err(|e| job.at_input(e))?;
         let magnifier = Box::new(magnifier);
         Ok(Self::Processor { magnifier, no_card })
     }
