@@ -209,7 +209,11 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         }
         _ => {}
     })
-    .map_err(|e| if impossible(args, &job, &e) { Failure::new(USAGE, e) } else { e.into() })?;
+    .map_err(|e| match e {
+        // A name, a codec or a pixel format that cannot be, whatever the clip is.
+        jnd::Error::Video(jnd::video::Error::Unsupported { by_request: true, .. }) => Failure::new(USAGE, e),
+        e => e.into(),
+    })?;
     progress.finish();
     if !verbosity.quiet {
         say::line(summary(&report, &job));
@@ -219,30 +223,6 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         return Ok(TRUNCATED);
     }
     Ok(DONE)
-}
-
-/// Whether the output was refused for what the command line alone says, whatever the clip is: a name or a codec that the
-/// container does not hold, a pixel format asked for by name that the codec does not take.
-fn impossible(args: &Args, job: &MagnifyFile, error: &jnd::Error) -> bool {
-    let jnd::Error::Video(jnd::video::Error::Unsupported { path, .. }) = error else { return false };
-    let extension =
-        job.output.path().map(|p| p.extension().unwrap_or_default().to_string_lossy().to_lowercase());
-    // A directory says nothing of a format; it cannot be written to, whatever its name.
-    let directory = job.output.path().is_some_and(|p| p.is_dir());
-    let (Some(extension), true) = (extension, *path == job.output.to_string() && !directory) else {
-        return false;
-    };
-    let codec = job.create.codec.or(args.lossless.then_some(Codec::Ffv1));
-    match extension.as_str() {
-        "mp4" | "m4v" | "mov" if matches!(codec, Some(Codec::Ffv1 | Codec::Vp9)) => true,
-        "webm" if codec.is_some_and(|c| c != Codec::Vp9) => true,
-        "mp4" | "m4v" | "mov" | "mkv" | "webm" => {
-            args.pix_fmt.is_some_and(|f| error.to_string().contains(&format!("{f} in ")))
-        }
-        // Whether these take the clip's format depends on the clip.
-        "y4m" | "yuv" | "raw" | "rgb" => false,
-        _ => true,
-    }
 }
 
 /// Options that were given and do nothing here, though nothing comes out wrong without them.

@@ -88,6 +88,8 @@ pub enum Error {
         what: String,
         /// The way out.
         instead: String,
+        /// What was asked for by name cannot be, whatever the clip is.
+        by_request: bool,
     },
     /// The job needs the `ffmpeg` program, which is not there or not to be used.
     #[error("{path}: {what} needs the ffmpeg and ffprobe programs: {source}")]
@@ -239,7 +241,17 @@ impl Error {
         what: impl Into<String>,
         instead: impl Into<String>,
     ) -> Self {
-        Self::Unsupported { path: path.into(), what: what.into(), instead: instead.into() }
+        Self::Unsupported { path: path.into(), what: what.into(), instead: instead.into(), by_request: false }
+    }
+
+    /// The same where what was asked for by name cannot be, whatever the clip is, if `asked`.
+    pub(crate) fn by_request(self, asked: bool) -> Self {
+        match self {
+            Self::Unsupported { path, what, instead, .. } => {
+                Self::Unsupported { path, what, instead, by_request: asked }
+            }
+            other => other,
+        }
     }
 
     pub(crate) fn needs_ffmpeg(path: impl Into<String>, what: impl Into<String>) -> Self {

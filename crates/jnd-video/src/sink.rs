@@ -201,7 +201,9 @@ pub fn create(output: &Output, info: &StreamInfo, options: &CreateOptions) -> Re
                         }
                         _ => "use .mp4, .mov, .m4v, .mkv, .webm, .y4m or .yuv",
                     },
-                ));
+                )
+                // A directory says nothing of a format; it cannot be written to, whatever its name.
+                .by_request(!output.path().is_some_and(Path::is_dir)));
             };
             let wanted = options.encoder != EncoderChoice::BuiltIn;
             let Some(tools) = wanted.then(Ffmpeg::find).flatten() else {

@@ -52,7 +52,8 @@ impl FfmpegWriter {
         let encoder = plan::encoder(codec);
         let supported = plan::encoder_formats(&tools.ffmpeg, &name, encoder)?;
         let target = options.pix_fmt.unwrap_or(written.format);
-        let pix_fmt = plan::encoder_format(&name, codec, target, &supported)?;
+        let pix_fmt = plan::encoder_format(&name, codec, target, &supported)
+            .map_err(|e| e.by_request(options.pix_fmt.is_some()))?;
         let fourcc = crate::nut::fourcc(written.format).ok_or_else(|| {
             Error::unsupported(&name, format!("passing {} to ffmpeg", written.format), "use another format")
         })?;

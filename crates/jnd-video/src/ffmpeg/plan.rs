@@ -71,7 +71,8 @@ pub(crate) fn codec(name: &str, container: Container, options: &CreateOptions) -
         _ if container == Container::WebM => ".webm holds VP9; write .mp4 or .mkv",
         _ => "write .mkv or .webm",
     };
-    Err(Error::unsupported(name, format!("{} in .{}", codec.name(), container.muxer()), instead))
+    let what = format!("{} in .{}", codec.name(), container.muxer());
+    Err(Error::unsupported(name, what, instead).by_request(true))
 }
 
 /// Largest legal crf of a codec, and the default.
